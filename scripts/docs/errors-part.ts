@@ -68,7 +68,7 @@ const ERRORS: Readonly<Record<ErrorCode, Words>> = {
   },
   unauthorized: {
     cause:
-      "The primary does not take the signature: a key that it does not have, another body, or a clock that is over five minutes off. Or a command's question was answered before, or is to another deployment.",
+      "The primary does not take the signature: a key that it does not have, another body, or a clock that is over five minutes off. Or a location's key is used for administration, or the other way round. Or a command's question was answered before, or is to another deployment.",
     remedy:
       "Compare the key ids at both sides ([Rotate keys](how-to/rotate-keys.md)), the clocks, and the name of the deployment.",
   },

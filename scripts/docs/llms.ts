@@ -30,7 +30,7 @@ export function llmsIndex(sections: readonly Section[]): string {
 
 export function llmsFull(sections: readonly Section[]): string {
   const pages = sections.flatMap(({ entries }) => entries.map(({ page }) => page));
-  return [...pages, ...pagesUnder("diagnostics")]
+  return [...pages, ...pagesUnder("diagnostics"), ...pagesUnder("runbooks")]
     .filter((page) => !INTERNAL.test(page))
     .map((page) => `<!-- /${page}: ${titleOf(readPage(page))} -->\n\n${readPage(page).trim()}\n`)
     .join("\n");

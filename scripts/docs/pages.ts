@@ -18,6 +18,7 @@ export interface Section {
 }
 
 const DIAGNOSTICS = "diagnostics";
+const RUNBOOKS = "runbooks";
 const MEASUREMENTS = "internals/measurements";
 
 /** All pages, from the folder of documents, sorted. */
@@ -102,6 +103,8 @@ export function sections(): readonly Section[] {
       "Operations",
       "deploy",
       "operations",
+      `${RUNBOOKS}/README`,
+      "capacity",
       "how-to/look-after",
       "how-to/rotate-keys",
       "security",
@@ -116,6 +119,7 @@ export function sections(): readonly Section[] {
   const known = new Set([
     ...found.flatMap(({ entries }) => entries.map(({ page }) => page)),
     ...pagesUnder(DIAGNOSTICS),
+    ...pagesUnder(RUNBOOKS),
   ]);
   const lost = pages.filter((page) => !known.has(page));
   if (lost.length > 0) throw new Error(`no section of the site has these pages: ${lost.join(", ")}`);

@@ -49,18 +49,21 @@ export function snippetsOf(page: string, text: string): readonly Snippet[] {
 
 /** The commands of a piece of shell, without comments, variables before them, and what a pipe feeds them. */
 export function commandsOf(text: string): readonly (readonly string[])[] {
-  return text
-    .replaceAll("\\\n", " ")
-    .split("\n")
-    .flatMap((line) => line.replace(/(^|\s+)#.*$/, "").split(/\s*(?:&&|\|(?!\|)|&$)\s*/))
-    .map((command) => (command.match(/(?:[^\s"']|"[^"]*"|'[^']*')+/g) ?? []).map(String))
-    .map((words) =>
-      words.slice(
-        Math.max(
-          0,
-          words.findIndex((word) => !/^[A-Z_]+=/.test(word)),
+  return (
+    text
+      .replaceAll("\\\n", " ")
+      .split("\n")
+      .flatMap((line) => line.replace(/(^|\s+)#.*$/, "").split(/\s*(?:&&|\|(?!\|)|&$)\s*/))
+      // Without the file that its output goes to.
+      .map((command) => (command.replace(/\s>\s*\S+$/, "").match(/(?:[^\s"']|"[^"]*"|'[^']*')+/g) ?? []).map(String))
+      .map((words) =>
+        words.slice(
+          Math.max(
+            0,
+            words.findIndex((word) => !/^[A-Z_]+=/.test(word)),
+          ),
         ),
-      ),
-    )
-    .filter((words) => words.length > 0);
+      )
+      .filter((words) => words.length > 0)
+  );
 }

@@ -8,6 +8,7 @@ import { evaluationPart } from "../evaluation/evaluation-part.ts";
 import type { Source } from "./generated.ts";
 import { languagePart } from "./language-part.ts";
 import { limitsPart } from "./limits-part.ts";
+import { runbooksPart } from "./runbooks-part.ts";
 import { sdkPart } from "./sdk-part.ts";
 
 export const SOURCES: Readonly<Record<string, Source>> = {
@@ -19,5 +20,6 @@ export const SOURCES: Readonly<Record<string, Source>> = {
   evaluation: evaluationPart,
   language: languagePart,
   limits: limitsPart,
+  runbooks: runbooksPart,
   sdk: sdkPart,
 };

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
-import { loadDeploymentKey } from "../../packages/admin/src/index.ts";
+import { loadDeploymentKeys } from "../../packages/admin/src/index.ts";
 import {
   DASHBOARD_TIME_PATH,
   DASHBOARD_TOKEN_HEADER,
@@ -201,7 +201,7 @@ test("an id that nothing has is told, and so is a text that is none", async () =
 test("the dashboard of a deployment shows timelines by signed questions, without arguments, orders and time", async () => {
   const workflow = await started("buy", { seat: "A7", card: "good" });
   const { host, port } = app.lviServer.address();
-  const key = await loadDeploymentKey(app.stateFolder);
+  const { administration: key } = await loadDeploymentKeys(app.stateFolder);
   const ending = new AbortController();
   const deployed = await serveDeployedDashboard({
     name: "tickets · production",

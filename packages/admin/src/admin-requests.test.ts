@@ -3,9 +3,10 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { ABI_VERSION, type ModuleContent, type ModuleHash } from "@radical/protocol";
 import { afterEach, expect, test } from "vitest";
+import { newAdministrationKey } from "./administration-key.ts";
 import { hasModule, pendingIntents, registerModule } from "./admin-requests.ts";
 
-const KEY = { id: "main", secret: "ab".repeat(32) };
+const KEY = newAdministrationKey("main");
 const MODULE = "1".repeat(64) as ModuleHash;
 const CONTENT: ModuleContent = {
   abi: ABI_VERSION,

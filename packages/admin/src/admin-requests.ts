@@ -30,7 +30,7 @@ import {
   type UpgradeOrder,
   type UpgradeStatus,
 } from "@radical/protocol";
-import type { DeploymentKey } from "./deployment-key.ts";
+import type { AdministrationKey } from "./administration-key.ts";
 import { askPrimary, PrimaryError } from "./ask-primary.ts";
 import type { PrimaryAddress } from "./primary-address.ts";
 import { readModule } from "./module-store.ts";
@@ -38,7 +38,7 @@ import { readModule } from "./module-store.ts";
 export interface AdminAddress {
   /** Origins: of the LVI servers of one storage, of which one leads, or of the relay in front of them. At least one. */
   readonly urls: readonly string[];
-  readonly key: DeploymentKey;
+  readonly key: AdministrationKey;
   /** The name of the deployment; left out: not known. */
   readonly deployment?: string;
 }
@@ -123,6 +123,13 @@ export async function moveTime(
     const answer = await askPrimary(address, "POST", TIME_PATH, { aheadMs } satisfies TimeMove, NEVER);
     reachedMs = ((await answer.json()) as TimeMove).aheadMs;
   }
+}
+
+/** How far the time of tasks is ahead of the machine's. */
+export async function reachedTime(address: PrimaryAddress): Promise<number> {
+  // Time never goes back, so this moves nothing.
+  const answer = await askPrimary(address, "POST", TIME_PATH, { aheadMs: 0 } satisfies TimeMove);
+  return ((await answer.json()) as TimeMove).aheadMs;
 }
 
 const NEVER = new AbortController().signal;

@@ -1,12 +1,10 @@
 /** Administrative requests to the LVI server, and answers that go on. */
-import { randomBytes } from "node:crypto";
-import { type AskedOnce, terminalText, NODE_HEADER } from "@radical/protocol";
+import { terminalText } from "@radical/protocol";
 import { CommandError, messageOf } from "@radical/app/command-error";
 import { signedRequest } from "./signed-request.ts";
 import type { PrimaryAddress } from "./primary-address.ts";
 
 const REQUEST_MS = 30_000;
-const NONCE_BYTES = 16;
 
 /** Why the server gave no answer that says anything. */
 export type PrimaryFailure =
@@ -38,12 +36,12 @@ export async function askPrimary(
   question?: object,
   signal: AbortSignal = AbortSignal.timeout(REQUEST_MS),
 ): Promise<Response> {
-  const { url, key, node } = address;
-  const body = question instanceof Uint8Array ? question : new TextEncoder().encode(textOf(question, address));
+  const { url, key, deployment, node } = address;
+  const text = question === undefined ? "" : JSON.stringify(question);
+  const body = question instanceof Uint8Array ? question : new TextEncoder().encode(text);
   let response: Response;
   try {
-    const headers = node === undefined ? {} : { [NODE_HEADER]: node };
-    response = await signedRequest(url, key, method, path, body, signal, headers);
+    response = await signedRequest(url, key, method, path, body, signal, { deployment, node });
   } catch (error) {
     if (signal.aborted && signal.reason instanceof PrimaryError) throw signal.reason;
     const cause = error instanceof Error && error.cause !== undefined ? `: ${messageOf(error.cause)}` : "";
@@ -66,14 +64,6 @@ export async function askPrimary(
       code,
     );
   throw new PrimaryError("primary_failed", words, "see the log of the LVI server", code === "" ? null : code);
-}
-
-/** The server answers each question once. */
-function textOf(question: object | undefined, { deployment }: PrimaryAddress): string {
-  if (question === undefined) return "";
-  const nonce = randomBytes(NONCE_BYTES).toString("hex");
-  const once: AskedOnce = deployment === undefined ? { nonce } : { nonce, deployment };
-  return JSON.stringify({ ...question, ...once });
 }
 
 /** The lines of an answer that goes on, without those that only say that it does. It ends when the connection does. */

@@ -7,6 +7,7 @@ export {
   indexStatuses,
   moduleContent,
   moveTime,
+  reachedTime,
   pendingIntents,
   registerModule,
   registeredModules,
@@ -20,6 +21,21 @@ export {
 export { PrimaryError, askPrimary, linesOf } from "./ask-primary.ts";
 export { type PrimaryAddress, serverName, shortName } from "./primary-address.ts";
 export { untilIndexesBuilt } from "./built-indexes.ts";
-export { type DeploymentKey, KEY_FILE, loadDeploymentKey } from "./deployment-key.ts";
+export {
+  type AdministrationKey,
+  newAdministrationKey,
+  parseAdministrationKeys,
+  privateKeyText,
+  publicKeyText,
+} from "./administration-key.ts";
+export {
+  type DeploymentKey,
+  type DeploymentKeys,
+  KEY_FILE,
+  loadDeploymentKeys,
+  newDeploymentKeys,
+  serverKeysText,
+} from "./deployment-key.ts";
+export { givenLocationKey, operatorKey, operatorKeys } from "./operator-keys.ts";
 export { readModule, storeModule, storedModule } from "./module-store.ts";
-export { signedHeaders, signedRequest } from "./signed-request.ts";
+export { administrativeHeaders, type Asked, signedHeaders, signedRequest } from "./signed-request.ts";

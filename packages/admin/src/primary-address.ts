@@ -1,11 +1,11 @@
 /** Where an LVI server is asked, and what it is called among people. */
 import type { NodeName } from "@radical/protocol";
-import type { DeploymentKey } from "./deployment-key.ts";
+import type { AdministrationKey } from "./administration-key.ts";
 
 export interface PrimaryAddress {
   /** Origin: of the server itself, or of what stands in front of it. */
   readonly url: string;
-  readonly key: DeploymentKey;
+  readonly key: AdministrationKey;
   /** The name of the deployment that is asked; left out: not known. */
   readonly deployment?: string;
   /** Behind the relay at `url`: the machine that is asked. */

@@ -150,8 +150,8 @@ export class Deployment {
       logLevel: onServerLog === undefined ? "info" : "debug",
       followupTimeoutMs: null,
       onStarted: async ({ address }) => {
-        await registerModule(address, this.key, app);
-        await untilServable(address, this.key, app);
+        await registerModule(address, this.#local.keys.administration, app);
+        await untilServable(address, this.#local.keys.administration, app);
       },
       onDied: ({ stderr }) => process.stderr.write(`the LVI server died: ${stderr}\n`),
       onLog: (line) => onServerLog?.(line),
@@ -169,7 +169,7 @@ export class Deployment {
   }
 
   get key(): DeploymentKey {
-    return this.#local.key;
+    return this.#local.keys.location;
   }
 
   /** Where the clients of a location send what is for a system. */
@@ -250,7 +250,7 @@ export class Deployment {
   async #follow(): Promise<void> {
     const { host, port } = this.server.address();
     const ending = new AbortController();
-    const primary = { url: `http://${host}:${port}`, key: this.key };
+    const primary = { url: `http://${host}:${port}`, key: this.#local.keys.administration };
     const question = { every: 1, handlers: [], values: false, redact: [] };
     const response = await askPrimary(primary, "POST", SAMPLES_PATH, question, ending.signal);
     const reading = (async () => {

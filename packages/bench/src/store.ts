@@ -38,7 +38,10 @@ const MOST_ROWS = 1_000_000;
 const DONE: Outcome = { kind: "result", value: Uint8Array.of(0xf6) };
 
 const NO_ARGUMENTS = Uint8Array.of(0xa0);
-const HASHES = new KeyRing(new Map([["benchmark", randomBytes(32)]])).callHashes;
+const HASHES = new KeyRing({
+  locations: new Map([["benchmark", randomBytes(32)]]),
+  administration: new Map(),
+}).callHashes;
 
 export class Store {
   readonly #storage: Storage;

@@ -1,5 +1,5 @@
 /** A test of an application moves time: what is due meanwhile runs in order, each at its time. */
-import { askPrimary, loadDeploymentKey } from "@radical/admin";
+import { askPrimary, loadDeploymentKeys } from "@radical/admin";
 import { type TaskList, type TaskListQuestion, TASKS_PATH } from "@radical/protocol";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type TestApp, startTestApp } from "../src/testing.ts";
@@ -135,7 +135,7 @@ test("a task that fails is tried again after its pauses, and is dead after the l
   // Eleven pauses, of 10 minutes at most, between twelve attempts.
   await app.advance("2 hours");
   const { host, port } = app.lviServer.address();
-  const primary = { url: `http://${host}:${port}`, key: await loadDeploymentKey(app.stateFolder) };
+  const primary = { url: `http://${host}:${port}`, key: (await loadDeploymentKeys(app.stateFolder)).administration };
   const question: TaskListQuestion = { filter: {}, limit: 10, after: null, withArguments: false };
   const { tasks } = (await (await askPrimary(primary, "POST", TASKS_PATH, question)).json()) as TaskList;
   const failing = tasks.filter(({ handler }) => handler === "failing");

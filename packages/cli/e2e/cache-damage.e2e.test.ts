@@ -12,7 +12,7 @@ import { type CacheChoice, type CommitId, type Entry, type UnitId, commitId, ent
 import { Log, LogLevel, Miniflare, convertV4MiniflareOptions } from "miniflare";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type AppBuild, buildApp, startCompiler, loadProject } from "@radical/app";
-import { type DeploymentKey, loadDeploymentKey } from "@radical/admin";
+import { type DeploymentKeys, loadDeploymentKeys } from "@radical/admin";
 import { type LviServerProcess, startLviServer, registerModule } from "@radical/local";
 import { Random } from "@radical/history";
 import { readItems } from "./storage.ts";
@@ -49,7 +49,7 @@ interface ObjectDoor {
 }
 
 let folder: string;
-let key: DeploymentKey;
+let signing: DeploymentKeys;
 let app: AppBuild;
 let server: LviServerProcess;
 let edge: Miniflare;
@@ -87,8 +87,8 @@ function startLocations(): Miniflare {
           ],
           bindings: {
             RADICAL_PRIMARY_URL: `http://127.0.0.1:${server.address().port}`,
-            RADICAL_KEY_ID: key.id,
-            RADICAL_KEY: key.secret,
+            RADICAL_KEY_ID: signing.location.id,
+            RADICAL_KEY: signing.location.secret,
             RADICAL_LOCATION: name,
             RADICAL_ATTEMPT_MS: "15000",
           },
@@ -110,12 +110,12 @@ beforeAll(async () => {
   await compiler.close();
   if (outcome.app === null) throw new Error(JSON.stringify(outcome.report.diagnostics));
   app = outcome.app;
-  key = await loadDeploymentKey(folder);
+  signing = await loadDeploymentKeys(folder);
   server = await startLviServer({
     stateFolder: folder,
-    key,
+    keys: signing,
     followupTimeoutMs: null,
-    onStarted: ({ address }) => registerModule(address, key, app),
+    onStarted: ({ address }) => registerModule(address, signing.administration, app),
     onDied: (how) => alarms.push(how),
     onLog: (line) => {
       if (["determinism_alarm", "intent_alarm", "invariant_broken"].includes(String(line["event"]))) alarms.push(line);

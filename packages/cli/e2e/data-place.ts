@@ -5,16 +5,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { KeyRing, openStorage, parseStorageAddress } from "@radical/lvi-server";
 import { CREDENTIALS, startDynamoDbLocal } from "@radical/lvi-server/e2e/dynamodb-local";
-import { KEY_ID, KEYS_VARIABLE, SECRET } from "@radical/lvi-server/e2e/test-client";
+import { ADMIN_ID, ADMIN_PRIVATE_HALF, KEYS_VARIABLE } from "@radical/lvi-server/e2e/test-client";
 import { type ServerProcess, startProcess } from "@radical/lvi-server/e2e/test-process";
 import { commitId, type IndexList, INDEXES_PATH, type UnitId } from "@radical/protocol";
 import { type AppBuild, buildApp, startCompiler, loadProject } from "@radical/app";
 import type { DataServer } from "../src/data/data-server.ts";
-import { untilIndexesBuilt, type DeploymentKey, signedRequest } from "@radical/admin";
+import { type AdministrationKey, privateKeyText, signedRequest, untilIndexesBuilt } from "@radical/admin";
 import { putModule } from "@radical/local";
 import { type Finished, radical, spawnRadical } from "./radical-process.ts";
 
-const KEY: DeploymentKey = { id: KEY_ID, secret: SECRET.toString("hex") };
+const KEY: AdministrationKey = { id: ADMIN_ID, privateHalf: ADMIN_PRIVATE_HALF };
 
 export class DataPlace {
   readonly #address: string;
@@ -24,7 +24,7 @@ export class DataPlace {
 
   private constructor(address: string, environment: NodeJS.ProcessEnv, close: () => Promise<void>) {
     this.#address = address;
-    this.#environment = { RADICAL_KEYS: KEYS_VARIABLE, ...environment };
+    this.#environment = { RADICAL_KEYS: KEYS_VARIABLE, RADICAL_ADMIN_KEYS: privateKeyText(KEY), ...environment };
     this.#close = close;
   }
 
@@ -77,7 +77,8 @@ export class DataPlace {
   async store(items: readonly { readonly unit: UnitId; readonly value: Uint8Array | null }[]): Promise<void> {
     const address = parseStorageAddress(this.#address);
     if (typeof address === "string") throw new Error(address);
-    const hasher = new KeyRing(new Map([["test", randomBytes(32)]])).callHashes;
+    const hasher = new KeyRing({ locations: new Map([["test", randomBytes(32)]]), administration: new Map() })
+      .callHashes;
     const storage = await openStorage(address, { retentionMs: 60_000, hasher });
     const leadership = await storage.acquireLeadership(await storage.readLeadership(), 60_000, 0);
     if (leadership === null) throw new Error("a server leads the storage");

@@ -20,9 +20,9 @@ import { loadProject } from "@radical/app";
 import {
   askPrimary,
   askSchedule,
+  type AdministrationKey,
   type DeploymentKey,
   openWorkflows,
-  pendingIntents,
   signedRequest,
   waitingTasks,
 } from "@radical/admin";
@@ -39,6 +39,8 @@ import {
   planRotation,
   type StepsOutcome,
   applySteps,
+  operatingKey,
+  signingKey,
 } from "@radical/deploy";
 import {
   type DestroyOptions,
@@ -56,9 +58,11 @@ import {
   FOLLOWUP_PATH,
   INDEXES_PATH,
   LVI_PATH,
+  METRICS_PATH,
   MODULE_LIST_PATH,
   NODES,
   type NodeName,
+  PROBE_PATH,
   SCHEDULES_PATH,
   STATUS_PATH,
   TASK_ORDERS_PATH,
@@ -67,6 +71,7 @@ import {
   WORKFLOW_ORDERS_PATH,
   WORKFLOWS_PATH,
 } from "@radical/protocol";
+import { samplesOf, total } from "../src/operate/metrics/prometheus-text.ts";
 import { lookAtDeployment } from "../src/operate/doctor/deployment.ts";
 import { examine } from "../src/operate/doctor/doctor.ts";
 import { deployedSources } from "../src/operate/tail/deployed-sources.ts";
@@ -258,13 +263,14 @@ async function answerOf<Answer>(handler: string, args: object): Promise<Answer> 
   return (await response.json()) as Answer;
 }
 
-/** The key that locations sign with. */
-async function administered(): Promise<{ readonly key: DeploymentKey }> {
+/** The keys of commands and of locations. */
+async function administered(): Promise<{ readonly key: AdministrationKey; readonly location: DeploymentKey }> {
   const primary = new AwsPrimary({ ...DEFAULT_PRIMARY_SETTINGS, ...NAME }, { pollMs: 5 });
-  const [key] = (await primary.state())?.keys ?? [];
+  const state = await primary.state();
   primary.close();
-  if (key === undefined) throw new Error("the primary has no key");
-  return { key };
+  const [key, location] = state === null ? [] : [operatingKey(state, Date.now()), signingKey(state, Date.now())];
+  if (!key || !location) throw new Error("the primary has no keys");
+  return { key, location };
 }
 
 async function visit(page: string): Promise<unknown> {
@@ -288,7 +294,7 @@ describe.skipIf(!runs)("radical deploy with a primary at AWS", () => {
     );
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     const result = JSON.parse(stdout) as { plan: readonly { half: string; changes: readonly { what: string }[] }[] };
-    expect(result).toMatchObject({ outcome: "planned", ...NAME });
+    expect(result).toMatchObject({ outcome: "planned", ...NAME, warnings: [] });
     const planned = (of: string): readonly string[] =>
       result.plan.flatMap(({ half, changes }) => (half === of ? changes.map(({ what }) => what) : []));
     const { tunnels, tablePrefix } = primaryNames(NAME);
@@ -308,6 +314,8 @@ describe.skipIf(!runs)("radical deploy with a primary at AWS", () => {
         "alarm: a task waits for long",
         "alarm: workflows are stuck",
         "alarm: a service is down",
+        "alarm: no server stands by",
+        "dashboard",
       ]),
     );
     expect(planned("edge")).toEqual([
@@ -356,6 +364,7 @@ describe.skipIf(!runs)("radical deploy with a primary at AWS", () => {
       "worker",
       "aws",
       "tables",
+      "alarms",
       "primary",
       "standby",
       "read_leases",
@@ -421,6 +430,38 @@ describe.skipIf(!runs)("radical deploy with a primary at AWS", () => {
     expect(await leaderOf(deployed.servers)).toMatchObject({ url: relay.url, node: "a" });
   });
 
+  test("metrics of both machines come through the relay: of the one that leads, and of the other", async () => {
+    const { servers } = await findDeployed(await options());
+    const serving = await Promise.all(
+      servers.map(async (server) => {
+        const text = await (await askPrimary(server, "GET", METRICS_PATH)).text();
+        expect(total(samplesOf(text), "process_resident_memory_bytes")).toBeGreaterThan(0);
+        return [server.node, total(samplesOf(text), "radical_serving")];
+      }),
+    );
+    expect(serving).toEqual([
+      ["a", 1],
+      ["b", 0],
+    ]);
+  });
+
+  test("production that tells nobody of its alarms: doctor and the plan warn", async () => {
+    const { code, stdout } = await radical(
+      ["deploy", "--plan", "--json", "--env", "production", "--project", project.folder],
+      { env: (await options()).environment },
+    );
+    const told = expect.stringMatching(/^Nobody is told when an alarm of production goes off\./) as unknown;
+    expect({ code, result: JSON.parse(stdout) as unknown }).toMatchObject({ code: 0, result: { warnings: [told] } });
+    const loaded = await loadProject(project.folder);
+    // The machines that are there, as if they were those of production.
+    const there = (): Promise<PrimaryDeployment> =>
+      Promise.resolve(new AwsPrimary({ ...DEFAULT_PRIMARY_SETTINGS, ...NAME }, { pollMs: 5 }));
+    const target = targetOfProject(loaded, "production");
+    const { findings } = await lookAtDeployment({ ...(await options()), target, primaryDeployment: there });
+    const alarms = findings.filter(({ check }) => check === "alarms").flatMap(({ problems: all }) => all);
+    expect(alarms).toMatchObject([{ message: told }]);
+  });
+
   test("--emit-template prints what was deployed, and asks no account", async () => {
     const { code, stdout, stderr } = await radical(
       ["deploy", "--emit-template", "--env", NAME.environment, "--project", project.folder],
@@ -449,76 +490,135 @@ describe.skipIf(!runs)("radical deploy with a primary at AWS", () => {
   });
 
   test("the relay forwards signed requests of operators, and nothing else", async () => {
-    const { key } = await administered();
+    const { key, location } = await administered();
     const empty = { GET: new Uint8Array(), POST: Buffer.from("{}") };
     const ask = (path: string, method: "GET" | "POST"): Promise<Response> =>
-      signedRequest(relay.url, key, method, path, empty[method], AbortSignal.timeout(60_000));
-    const ofGet = new Set<string>([STATUS_PATH, MODULE_LIST_PATH, INDEXES_PATH, SCHEDULES_PATH, CONTENTION_PATH]);
+      signedRequest(relay.url, key, method, path, empty[method], AbortSignal.timeout(60_000), {
+        deployment: "visits-staging",
+      });
+    const ofGet = new Set<string>([
+      STATUS_PATH,
+      METRICS_PATH,
+      MODULE_LIST_PATH,
+      INDEXES_PATH,
+      SCHEDULES_PATH,
+      CONTENTION_PATH,
+    ]);
     const answers: Record<string, readonly [unsigned: number, signed: number]> = {};
-    for (const path of [...ADMINISTRATIVE_PATHS, LVI_PATH, FOLLOWUP_PATH, "/metrics", "/healthz"]) {
+    for (const path of [...ADMINISTRATIVE_PATHS, LVI_PATH, FOLLOWUP_PATH, "/metrics", "/healthz", PROBE_PATH]) {
       const method = ofGet.has(path) ? "GET" : "POST";
       // oxlint-disable-next-line no-await-in-loop -- one after the other
       const [unsigned, signed] = [await fetch(`${relay.url}${path}`, { method }), await ask(path, method)];
       answers[path] = [unsigned.status, signed.status];
     }
+    const stolen: Record<string, number> = {};
+    for (const path of ADMINISTRATIVE_PATHS) {
+      const method = ofGet.has(path) ? "GET" : "POST";
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      stolen[path] = (await signedRequest(relay.url, location, method, path, empty[method])).status;
+    }
+    expect(stolen).toEqual(
+      Object.fromEntries(ADMINISTRATIVE_PATHS.map((path) => [path, path === TIME_PATH ? 404 : 401])),
+    );
     const relayed = ADMINISTRATIVE_PATHS.filter((path) => path !== TIME_PATH);
     expect(answers).toEqual({
       // The server answers, to some that the question is empty.
       ...Object.fromEntries(relayed.map((path) => [path, [404, ofGet.has(path) ? 200 : 400]])),
       ...Object.fromEntries(
-        [TIME_PATH, LVI_PATH, FOLLOWUP_PATH, "/metrics", "/healthz"].map((path) => [path, [404, 404]]),
+        [TIME_PATH, LVI_PATH, FOLLOWUP_PATH, "/metrics", "/healthz", PROBE_PATH].map((path) => [path, [404, 404]]),
       ),
     });
   });
 
   test("no secret is in what it has told", async () => {
     const primary = new AwsPrimary({ ...DEFAULT_PRIMARY_SETTINGS, ...NAME }, { pollMs: 5 });
-    const keys = (await primary.state())?.keys ?? [];
+    const { keys, administration } = (await primary.state())!;
     primary.close();
-    expect(keys).toHaveLength(1);
+    expect([keys.length, administration.length]).toEqual([1, 1]);
     const told = JSON.stringify(events);
-    for (const { secret } of keys) expect(told).not.toContain(secret);
+    for (const secret of [keys[0]!.secret, administration[0]!.privateHalf]) expect(told).not.toContain(secret);
   });
 
-  test("keys are rotated: a location signs with the fresh one when the servers have it, then the old one is dropped", async () => {
-    const primary = new AwsPrimary({ ...DEFAULT_PRIMARY_SETTINGS, ...NAME }, { pollMs: 5 });
-    const [old] = (await primary.state())?.keys ?? [];
+  /** `kind`: whose key. Waits pass at once, and the machine that runs reads its keys meanwhile. `waits`: called with their number. */
+  const rotate = async (
+    kind: "location" | "administration",
+    waits: (number: number) => Promise<void> = () => Promise.resolve(),
+  ) => {
     let ahead = 0;
     const waited: number[] = [];
     const rotation = await planRotation({
       ...(await options()),
+      kind,
       now: () => Date.now() + ahead,
       wait: async (ms) => {
         if (ms < 30_000) return sleep(Math.min(ms, 1_000));
         waited.push(ms);
         ahead += ms;
         await readKeys.get("b")?.();
+        await waits(waited.length);
       },
     });
     if (rotation.kind !== "steps") throw new Error(rotation.kind);
-    expect(rotation.planned.map(({ step }) => step.name)).toEqual(["fresh-key", "read", "worker", "old-key"]);
     const outcome = await applySteps(rotation.planned, { onEvent: () => undefined });
     rotation.close();
     expect(outcome).toMatchObject({ kind: "done" });
+    await readKeys.get("b")?.();
+    return { steps: rotation.planned.map(({ step }) => step.name), waited };
+  };
+
+  test("keys are rotated: a location signs with the fresh one when the servers have it, then the old one is dropped", async () => {
+    const primary = new AwsPrimary({ ...DEFAULT_PRIMARY_SETTINGS, ...NAME }, { pollMs: 5 });
+    const [old] = (await primary.state())!.keys;
+    const { steps, waited } = await rotate("location");
+    expect(steps).toEqual(["fresh-key", "read", "worker", "old-key"]);
     expect(waited).toHaveLength(2);
     expect(waited[0]).toBeGreaterThan(60_000);
-    const keys = (await primary.state())?.keys ?? [];
+    const { keys, administration } = (await primary.state())!;
+    primary.close();
     expect(keys).toHaveLength(1);
     expect(keys[0]?.id).not.toBe(old?.id);
-    primary.close();
-    await readKeys.get("b")?.();
-    await expect(pendingIntents({ urls: [relay.url], key: old! })).rejects.toMatchObject({
-      code: "primary_refused_key",
-    });
-    expect(await pendingIntents({ urls: [relay.url], key: keys[0]! })).toBe(0);
+    const serving = machines.get("b")!;
+    const asLocation = (key: DeploymentKey): Promise<Response> =>
+      signedRequest(`http://127.0.0.1:${serving.port}`, key, "POST", LVI_PATH, new Uint8Array());
+    expect((await asLocation(old!)).status).toBe(401);
+    // It is taken, and there is nothing in it.
+    expect((await asLocation(keys[0]!)).status).toBe(400);
     // The machines know the name of their deployment.
-    const asked = { urls: [relay.url], key: keys[0]! };
+    const asked = { urls: [relay.url], key: administration[0]! };
     await expect(waitingTasks(asked)).rejects.toThrow('this server is of "visits-staging"');
     await expect(waitingTasks({ ...asked, deployment: "visits-production" })).rejects.toThrow(/to the deployment/);
     expect(await waitingTasks({ ...asked, deployment: "visits-staging" })).toBe(0);
     expect(await visit("home")).toMatchObject({ status: 200, result: 3 });
     const again = await deployHere();
     expect(again.planned.flatMap(({ changes }) => changes)).toEqual([]);
+  });
+
+  test("administration keys are rotated apart: commands sign with the fresh one, and no location is changed", async () => {
+    const old = await administered();
+    const of = { urls: [relay.url], deployment: "visits-staging" };
+    // Somebody looks at the deployment, as commands do, until the wait for those that have begun.
+    const ending = new AbortController();
+    let looks = 0;
+    const looking = (async () => {
+      for (; !ending.signal.aborted; looks++)
+        expect(await waitingTasks({ ...of, key: (await administered()).key })).toBe(0);
+    })();
+    const { steps, waited } = await rotate("administration", async (number) => {
+      const already = looks;
+      await expect.poll(() => looks, { timeout: 100_000 }).toBeGreaterThan(already);
+      if (number < 2) return;
+      ending.abort();
+      await looking;
+    });
+    expect(steps).toEqual(["fresh-key", "read", "old-key"]);
+    expect(waited).toHaveLength(2);
+    const { key, location } = await administered();
+    expect([location, key.id === old.key.id]).toEqual([old.location, false]);
+    expect(await waitingTasks({ ...of, key })).toBe(0);
+    // The relay remembers public halves for a while; the machine itself refuses the old one at once.
+    await expect(waitingTasks({ ...of, key: old.key })).rejects.toMatchObject({ code: "primary_refused_key" });
+    expect(await visit("home")).toMatchObject({ status: 200, result: 4 });
+    expect((await deployHere()).planned.flatMap(({ changes }) => changes)).toEqual([]);
   });
 
   describe("destroyed", () => {

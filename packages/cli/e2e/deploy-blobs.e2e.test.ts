@@ -6,6 +6,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { newDeploymentKeys, privateKeyText } from "@radical/admin";
 import { loadProject } from "@radical/app";
 import { deploy, type DeployOutcome, targetOfProject } from "@radical/deploy";
 import { type LviServerProcess, startLviServer } from "@radical/local";
@@ -14,7 +15,7 @@ import { type FakeEdge, startFakeEdge } from "./cloudflare/fake-edge.ts";
 import { createProject, radical, type TemporaryProject } from "./radical-process.ts";
 
 const WORKER = "album-production";
-const KEY = { id: "main", secret: "5e".repeat(32) };
+const KEYS = newDeploymentKeys("main");
 
 let cloudflare: FakeCloudflare;
 let edge: FakeEdge;
@@ -29,7 +30,7 @@ beforeAll(async () => {
   edge = await startFakeEdge(cloudflare, WORKER);
   server = await startLviServer({
     stateFolder: state,
-    key: KEY,
+    keys: KEYS,
     followupTimeoutMs: null,
     onStarted: () => Promise.resolve(),
     onDied: () => undefined,
@@ -58,7 +59,8 @@ export default createRadical({
     CLOUDFLARE_API_BASE_URL: cloudflare.url,
     CLOUDFLARE_API_TOKEN: cloudflare.token,
     CLOUDFLARE_ACCOUNT_ID: undefined,
-    RADICAL_KEYS: `${KEY.id}:${KEY.secret}`,
+    RADICAL_KEYS: `${KEYS.location.id}:${KEYS.location.secret}`,
+    RADICAL_ADMIN_KEYS: privateKeyText(KEYS.administration),
     XDG_CONFIG_HOME: state,
   };
 });

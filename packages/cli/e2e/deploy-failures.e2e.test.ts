@@ -20,6 +20,7 @@ import {
 } from "@radical/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type AppBuild, loadProject, type Project, type WranglerConfig, targetOf } from "@radical/app";
+import { newAdministrationKey, privateKeyText } from "@radical/admin";
 import { CommandError } from "@radical/app/command-error";
 import {
   awsHalf,
@@ -155,7 +156,12 @@ type Ended =
   /** Before anything was changed. */
   | { readonly kind: "refused"; readonly error: CommandError };
 
-const primaryHalf = () => ownPrimary(primary.url, { name: "shop-test" }, { RADICAL_KEYS: `main:${"5e".repeat(32)}` });
+const primaryHalf = () =>
+  ownPrimary(
+    primary.url,
+    { name: "shop-test" },
+    { RADICAL_KEYS: `main:${"5e".repeat(32)}`, RADICAL_ADMIN_KEYS: privateKeyText(newAdministrationKey("admin")) },
+  );
 const idOf = ({ app }: Wanted): string => `20261121-141503-${app.manifest.module.slice(0, 4)}`;
 
 async function plan(what: Wanted, wrangler: Wrangler): Promise<readonly PlannedStep[]> {
@@ -232,7 +238,7 @@ function rollback(to: Wanted): Operation {
         project,
         edge: openEdge(),
         to: idOf(to),
-        primary: { description: half.description, admin: half.admin()! },
+        primary: { description: half.description, admin: half.admin()!, key: () => half.key()! },
         origin: edge.url,
         acceptMisfits: false,
         note: () => undefined,
@@ -333,6 +339,7 @@ const AT_AWS = {
 const ACCESS = { account: "123456789012", region: "eu-central-1", identity: "ann", clockSkewMs: 0 };
 const STATE = {
   keys: [{ id: "main", secret: "5e".repeat(32) }],
+  administration: [newAdministrationKey("admin")],
   keysReadAtMs: 0,
   stack: "shop",
 } as never as PrimaryState;

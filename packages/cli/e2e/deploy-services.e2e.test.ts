@@ -9,7 +9,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type AdminAddress, registeredModules, servicesOf } from "@radical/admin";
+import { type AdminAddress, newDeploymentKeys, privateKeyText, registeredModules, servicesOf } from "@radical/admin";
 import { loadProject } from "@radical/app";
 import { deploy, type DeployOutcome, targetOfProject } from "@radical/deploy";
 import { type LviServerProcess, startLviServer } from "@radical/local";
@@ -19,7 +19,7 @@ import { type FakeEdge, startFakeEdge } from "./cloudflare/fake-edge.ts";
 import { createProject, radical, type TemporaryProject } from "./radical-process.ts";
 
 const WORKER = "payments-production";
-const KEY = { id: "main", secret: "5e".repeat(32) };
+const KEYS = newDeploymentKeys("main");
 /** The application of the documents. */
 const EXAMPLE = fileURLToPath(new URL("../../../docs/examples/payments", import.meta.url));
 
@@ -55,7 +55,7 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => bank.listen(0, "127.0.0.1", resolve));
   server = await startLviServer({
     stateFolder: state,
-    key: KEY,
+    keys: KEYS,
     followupTimeoutMs: null,
     onStarted: () => Promise.resolve(),
     onDied: () => undefined,
@@ -90,14 +90,15 @@ function environmentOf(): NodeJS.ProcessEnv {
     CLOUDFLARE_API_BASE_URL: cloudflare.url,
     CLOUDFLARE_API_TOKEN: cloudflare.token,
     CLOUDFLARE_ACCOUNT_ID: undefined,
-    RADICAL_KEYS: `${KEY.id}:${KEY.secret}`,
+    RADICAL_KEYS: `${KEYS.location.id}:${KEYS.location.secret}`,
+    RADICAL_ADMIN_KEYS: privateKeyText(KEYS.administration),
     XDG_CONFIG_HOME: state,
   };
 }
 
 function primaryOf(): AdminAddress {
   const { host, port } = server.address();
-  return { urls: [`http://${host}:${port}`], key: KEY };
+  return { urls: [`http://${host}:${port}`], key: KEYS.administration };
 }
 
 async function deployHere(): Promise<DeployOutcome> {

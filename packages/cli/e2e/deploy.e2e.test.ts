@@ -8,7 +8,15 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { loadProject } from "@radical/app";
-import { hasModule, linesOf } from "@radical/admin";
+import {
+  hasModule,
+  linesOf,
+  newDeploymentKeys,
+  parseAdministrationKeys,
+  privateKeyText,
+  publicKeyText,
+} from "@radical/admin";
+import { parseKeys } from "@radical/lvi-server";
 import { type DeployOptions, checkNothingStranded, createWrangler } from "@radical/deploy/testing";
 import {
   type DeployOutcome,
@@ -75,7 +83,7 @@ import {
 import { CTRL_C, type FinishedAtTerminal, radicalAtTerminal } from "./terminal.ts";
 
 const WORKER = "visits-production";
-const KEY = { id: "main", secret: "5e".repeat(32) };
+const KEYS = newDeploymentKeys("main");
 /** What the developer's configuration names, and whose it is. */
 const ROUTED = [
   ["example.com/api/*", WORKER],
@@ -127,7 +135,8 @@ beforeAll(async () => {
     CLOUDFLARE_API_BASE_URL: cloudflare.url,
     CLOUDFLARE_API_TOKEN: cloudflare.token,
     CLOUDFLARE_ACCOUNT_ID: undefined,
-    RADICAL_KEYS: `${KEY.id}:${KEY.secret}`,
+    RADICAL_KEYS: `${KEYS.location.id}:${KEYS.location.secret}`,
+    RADICAL_ADMIN_KEYS: privateKeyText(KEYS.administration),
     XDG_CONFIG_HOME: state,
   };
 });
@@ -144,7 +153,7 @@ async function startServer(stateFolder: string): Promise<LviServerProcess> {
   await mkdir(stateFolder, { recursive: true });
   return startLviServer({
     stateFolder,
-    key: KEY,
+    keys: KEYS,
     // What is pending stays so.
     followupTimeoutMs: 600_000,
     onStarted: () => Promise.resolve(),
@@ -242,7 +251,8 @@ describe("radical deploy", () => {
     const { code, shown } = await answered("deploy", "y\r");
     expect({ code, shown }).toMatchObject({ code: 0 });
     expect(shown.endsWith(`${edge.url}\n`)).toBe(true);
-    expect(shown).not.toContain(KEY.secret);
+    expect(shown).not.toContain(KEYS.location.secret);
+    expect(shown).not.toContain(KEYS.administration.privateHalf);
     expect(await visit("home")).toBe(1);
     expect(await (await fetch(edge.url)).text()).toContain("visits");
     const [version] = worker().versions;
@@ -553,6 +563,30 @@ describe("radical secrets", () => {
     const { outcome, steps } = JSON.parse(stdout) as { outcome: string; steps: readonly string[] };
     expect(outcome).toBe("by-hand");
     expect(steps[1]).toContain(`http://127.0.0.1:${link.address.port}`);
+    const admin = await run("secrets", "rotate-keys", "--kind", "administration", "--json");
+    const { steps: itsSteps } = JSON.parse(admin.stdout) as { steps: readonly string[] };
+    expect(itsSteps).toEqual([
+      "make a key: radical secrets new-keys --kind administration",
+      expect.stringContaining("add its public half"),
+      expect.stringContaining("RADICAL_ADMIN_KEYS"),
+      expect.stringContaining("radical_signed_requests_total"),
+    ]);
+  });
+
+  test("keys are made for a server of one's own, which takes them, and administers nothing with the half of the other", async () => {
+    const made = await radical(["secrets", "new-keys", "--json"], {});
+    expect([made.code, made.stderr]).toEqual([0, ""]);
+    const given = JSON.parse(made.stdout) as Readonly<Record<"server" | "RADICAL_KEYS" | "RADICAL_ADMIN_KEYS", string>>;
+    const [location, half] = given.server.split(",");
+    expect(location).toBe(given.RADICAL_KEYS);
+    const [key] = parseAdministrationKeys(given.RADICAL_ADMIN_KEYS)!;
+    expect(half).toBe(publicKeyText(key!));
+    expect([...parseKeys(given.server).administration.keys()]).toEqual([key!.id]);
+    expect(() => parseKeys(`${given.RADICAL_KEYS},${given.RADICAL_ADMIN_KEYS}`)).toThrow("private half");
+    const one = await radical(["secrets", "new-keys", "--kind", "administration"], {});
+    expect(one.stdout).toMatch(
+      /^# .*\n(a[0-9a-f]{8}):ed25519:[0-9a-f]{64}\n# .*\nRADICAL_ADMIN_KEYS=\1:ed25519-private:[0-9a-f]{64}\n$/,
+    );
   });
 });
 
@@ -654,7 +688,9 @@ describe("radical tail and radical record of a deployment", () => {
     await has(() => JSON.stringify(stateLine()).includes('"lost":[]'));
 
     let records: DashboardRecords["records"] = [];
+    // Samples come by a stream of their own, which may be heard later than the lives.
     await has(async () => {
+      await visit("shown");
       ({ records } = (await (await fetch(origin + DASHBOARD_RECORDS_PATH, { headers })).json()) as DashboardRecords);
       return records.length > 0;
     });

@@ -1,4 +1,6 @@
 /** The time of tasks and handlers under `radical dev` is moved over HTTP, and outlives the run until the data is deleted. */
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { loadProject } from "@radical/app";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { DevEvent } from "../src/dev/dev-events.ts";
@@ -47,11 +49,11 @@ afterAll(async () => {
   await project?.remove();
 });
 
-async function start(reset = false): Promise<void> {
+async function start(reset = false, watch = false): Promise<void> {
   await dev?.stop();
   events = [];
   const loaded = await loadProject(project.folder);
-  dev = await startDev({ project: loaded, port: 0, reset, onEvent: (event) => void events.push(event) });
+  dev = await startDev({ project: loaded, port: 0, reset, watch, onEvent: (event) => void events.push(event) });
 }
 
 async function call<T>(handler: string, args: unknown, location = "A"): Promise<T> {
@@ -90,7 +92,12 @@ test("time that is moved runs what is due, stays over a kill and a restart, and 
   expect(await call("noteOf", { key: "first" })).toBe("written");
   expect(await daysAhead()).toEqual([3, 3]);
   await call("later", { key: "second" });
+  events = [];
   await dev!.control.change({ killServer: true });
+  // The server is ahead again, and this is told.
+  expect(events.filter(({ event }) => event === "time")).toEqual([
+    { event: "time", aheadMs: 3 * DAY_MS, movesToMs: null },
+  ]);
   expect(await daysAhead()).toEqual([3, 3]);
 
   await start();
@@ -116,3 +123,55 @@ test("a time that can't be read is told, and nothing moves", SLOW, async () => {
   expect(simple.status).toBe(415);
   expect(await ask()).toEqual({ status: 200, body: { aheadMs: 0, movesToMs: null } });
 });
+
+const OBJECT = `import { createRadical } from "radical:worker";
+
+export default createRadical({});
+`;
+const CLASS = `import { WorkerEntrypoint } from "cloudflare:workers";
+import { createRadical } from "radical:worker";
+
+const radical = createRadical({});
+
+export default class extends WorkerEntrypoint {
+  fetch(request: Request): Promise<Response> {
+    return radical.fetch(request, this.env, this.ctx);
+  }
+}
+`;
+
+test(
+  "with an entry that is a class, time that was moved before stops no save, and locations have it again later",
+  SLOW,
+  async () => {
+    const save = async (path: string, text: string): Promise<void> => {
+      const served = events.filter(({ event }) => event === "serving").length;
+      await writeFile(join(project.folder, path), text);
+      await expect
+        .poll(() => events.filter(({ event }) => event === "serving").length, { timeout: 100_000 })
+        .toBe(served + 1);
+    };
+    const failures = () => events.flatMap((event) => (event.event === "failed" ? [event.code] : []));
+    await start(true);
+    expect(await ask("1 day")).toMatchObject({ status: 200 });
+    await dev!.stop();
+    await mkdir(join(project.folder, "src"));
+    await writeFile(join(project.folder, "src/worker.ts"), CLASS);
+
+    await start(false, true);
+    expect(failures()).toEqual(["time_not_moved"]);
+    expect(await daysAhead()).toEqual([0, 0]);
+    await save("handlers/clock.ts", `${HANDLERS}\nexport function more(): i32 {\n  return 1;\n}\n`);
+    expect(await call("more", {})).toBe(1);
+    // It was told at the start.
+    expect(failures()).toEqual(["time_not_moved"]);
+    expect(await ask("1 day")).toMatchObject({ body: { error: { code: "time_not_moved" } } });
+    expect(await ask()).toEqual({ status: 200, body: { aheadMs: DAY_MS, movesToMs: null } });
+
+    await save("src/worker.ts", OBJECT);
+    expect(await daysAhead()).toEqual([1, 1]);
+    await save("src/worker.ts", CLASS);
+    expect(failures()).toEqual(["time_not_moved", "time_not_moved"]);
+    expect(await daysAhead()).toEqual([0, 0]);
+  },
+);

@@ -3,7 +3,9 @@ import { readFile, rm } from "node:fs/promises";
 import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { loadDeploymentKeys, newAdministrationKey, privateKeyText, signedHeaders } from "@radical/admin";
 import { drawn } from "@radical/command-line/short-tier";
+import { HEALTH_PATH } from "@radical/protocol";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { freePort } from "./free-port.ts";
 import {
@@ -313,7 +315,10 @@ describe.runIf(parts.includes("own Worker"))("a Worker of the application's own"
     expect(await wiped.json()).toMatchObject({ primaryDown: false });
     expect(await hello()).toBe("mended: bonjour ada");
     const { module } = events.findLast(({ event }) => event === "serving") as { readonly module?: string };
-    expect(await (await fetch(`${url}/api/-/health`)).json()).toMatchObject({ module });
+    expect(await (await fetch(`${url}${HEALTH_PATH}`)).json()).toEqual({ status: "ok" });
+    const { location } = await loadDeploymentKeys(join(project.folder, ".radical"));
+    const signed = signedHeaders(location, "GET", HEALTH_PATH, new Uint8Array());
+    expect(await (await fetch(`${url}${HEALTH_PATH}`, { headers: signed })).json()).toMatchObject({ module });
     expect(await descendantsOf(child.pid ?? 0)).toEqual(processes);
     // One that says nothing but who may call.
     await project.write(
@@ -559,20 +564,20 @@ describe.runIf(parts.includes("faults") || parts.includes("data"))("while it run
     const { lviServer } = JSON.parse(await readFile(join(counters.folder, ".radical/running.json"), "utf8")) as {
       readonly lviServer: string;
     };
-    const { id, secret } = JSON.parse(await readFile(join(counters.folder, ".radical/key.json"), "utf8")) as {
-      readonly id: string;
-      readonly secret: string;
-    };
+    const { location, administration } = await loadDeploymentKeys(join(counters.folder, ".radical"));
     const at = ["--storage", `sqlite:${join(counters.folder, ".radical/data.sqlite")}`, "--server", lviServer];
-    const put = (keys: string): Promise<Finished> =>
+    const put = (keys: Readonly<Record<string, string>>): Promise<Finished> =>
       radical(["data", "put", "counters", "one", `{"count": ${count}}`, "--project", counters.folder, ...at], {
-        env: { ...process.env, RADICAL_KEYS: keys },
+        env: { ...process.env, ...keys },
       });
     await read("A");
     count += 900;
-    expect(await put(`${id}:${secret}`)).toMatchObject({ code: 0 });
+    expect(await put({ RADICAL_ADMIN_KEYS: privateKeyText(administration) })).toMatchObject({ code: 0 });
     expect(await read("A")).toMatchObject({ result: count });
-    const stranger = await put(`${id}:${"00".repeat(32)}`);
+    // Of locations, as it was before there were two kinds.
+    const ofLocation = await put({ RADICAL_KEYS: `${location.id}:${location.secret}` });
+    expect([ofLocation.code, ofLocation.stderr]).toEqual([2, expect.stringContaining("RADICAL_ADMIN_KEYS is not set")]);
+    const stranger = await put({ RADICAL_ADMIN_KEYS: privateKeyText(newAdministrationKey(administration.id)) });
     expect(stranger).toMatchObject({ code: 1 });
     expect(stranger.stderr).toContain("401");
     expect(await read("A")).toMatchObject({ path: AT_LOCATION, result: count });

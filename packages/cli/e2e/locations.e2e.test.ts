@@ -2,7 +2,6 @@
  * Locations that come and go: two builds of an application at once, and isolates that end between the primary's reply and
  * their followup. Real workerd, one for each location, and a real LVI server as its own process.
  */
-import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -20,13 +19,13 @@ import {
   type WorkerFiles,
   registerModule,
 } from "@radical/local";
-import type { DeploymentKey } from "@radical/admin";
+import { newDeploymentKeys } from "@radical/admin";
 import { createFaultLink, type FaultLink } from "./fault-link.ts";
 import { createProject } from "./radical-process.ts";
 import { readIntents } from "./storage.ts";
 
 const BANK = fileURLToPath(new URL("fixtures/bank", import.meta.url));
-const KEY: DeploymentKey = { id: "test", secret: randomBytes(32).toString("hex") };
+const KEYS = newDeploymentKeys("test");
 /** Bounded polls of conditions; none of them is a measure of time. */
 const SOON = { timeout: 100_000, interval: 20 };
 
@@ -57,10 +56,10 @@ beforeAll(async () => {
   faults = createFaultLink();
   server = await startLviServer({
     stateFolder: folder,
-    key: KEY,
+    keys: KEYS,
     // No timer ends an intent here.
     followupTimeoutMs: 600_000,
-    onStarted: ({ address }) => registerModule(address, KEY, older),
+    onStarted: ({ address }) => registerModule(address, KEYS.administration, older),
     onDied: ({ stderr }) => expect.fail(stderr),
     onLog: (line) => logged.push(line),
   });
@@ -127,7 +126,7 @@ async function start(name: string, app: AppBuild): Promise<void> {
       locations: [{ name, primaries: [link.address], nearStorageOnly: false }],
       // Longer than this machine may stop for.
       vars: { RADICAL_ATTEMPT_MS: "15000" },
-      key: KEY,
+      key: KEYS.location,
       routerWorker: await bundleRouter(),
       storageFolder: join(folder, name),
       onLog: () => undefined,
@@ -163,7 +162,7 @@ test("a build that the primary does not have: 503 with Retry-After, nothing held
   expect(Number(early.retryAfter)).toBeGreaterThan(0);
   expect(await call("here", "increment", { name: "both" })).toMatchObject({ result: 1, path: "speculative" });
 
-  await registerModule(server.address(), KEY, newer);
+  await registerModule(server.address(), KEYS.administration, newer);
   for (const [index, at] of ["there", "here", "there", "there", "here"].entries())
     expect(await call(at, "increment", { name: "both" })).toMatchObject({ status: 200, result: index + 2 });
 
@@ -217,7 +216,7 @@ test("an isolate that ends after its answer and before its followup: what was to
 
 test("two builds at once, and a rollback: the older one writes records and keeps the fields that only the newer one has", async () => {
   const [lacking, having] = [await personsBuild(false), await personsBuild(true)];
-  for (const app of [lacking, having]) await registerModule(server.address(), KEY, app);
+  for (const app of [lacking, having]) await registerModule(server.address(), KEYS.administration, app);
   await edges.get("here")!.reload(filesOf(lacking));
   await edges.get("there")!.reload(filesOf(having));
   const ann = {

@@ -10,10 +10,18 @@ import { createLog, KeyRing, parseKeys, type RunningServer, SqliteStorage, start
 import { HEALTH_PATH } from "@radical/protocol";
 import { drawn } from "@radical/command-line/short-tier";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  loadDeploymentKeys,
+  newAdministrationKey,
+  newDeploymentKeys,
+  privateKeyText,
+  serverKeysText,
+} from "@radical/admin";
 import { loadProject } from "@radical/app";
 import { type Deployment, type Diagnosis, examine } from "../src/operate/doctor/doctor.ts";
 import type { RoundTrip } from "../src/operate/doctor/edge-checks.ts";
 import { devPortFinding, nodeFinding } from "../src/operate/doctor/machine-checks.ts";
+import type { ServerReport } from "../src/operate/metrics/server-report.ts";
 import { tailWorker, type TailSink } from "../src/operate/tail/sources.ts";
 import type { TailLine } from "../src/operate/tail/tail-line.ts";
 import { type RecordedExecution, recordOfLine } from "../src/replay/record-line.ts";
@@ -145,6 +153,51 @@ describe.runIf(parts.includes("tail and doctor"))("radical tail", () => {
   });
 });
 
+describe.runIf(parts.includes("tail and doctor"))("radical metrics", () => {
+  test("rates of the time that it has measured, as JSON and for people; once and until it is ended", async () => {
+    const child = spawnRadical(["metrics", "--json", "--watch", "--seconds", "1"], { cwd: project.folder });
+    const closed = new Promise<number | null>((resolve) => child.once("close", resolve));
+    interface Told {
+      readonly servers: readonly { readonly report: ServerReport }[];
+    }
+    // Calls go on until a second has some: under load they are slow.
+    const measured = new AbortController();
+    const calling = (async () => {
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      while (!measured.signal.aborted) await call("sign", { author: "ann", text: "measured" });
+    })();
+    const found = await new Promise<ServerReport>((resolve) => {
+      createInterface(child.stdout!).on("line", (line) => {
+        const [{ report }] = (JSON.parse(line) as Told).servers as [{ report: ServerReport }];
+        if (report.requests.rate > 0) resolve(report);
+      });
+    });
+    measured.abort();
+    await calling;
+    child.kill("SIGINT");
+    expect(await closed).toBe(0);
+    expect(found).toMatchObject({ serves: true, requests: { refused: 0 }, tasks: { dead: 0 }, alarms: {} });
+    expect(found.requests.seconds.p99).toBeGreaterThan(0);
+    expect(found.memory.boundBytes).toBeGreaterThan(found.memory.bytes);
+
+    const { code, stdout } = await radical(["metrics", "--seconds", "1"], { cwd: project.folder });
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: expect.stringMatching(
+        /^the LVI server at \S+ {2}serves, epoch \d+, up for .*\n {2}requests +\S+\/s, valid /,
+      ),
+    });
+  });
+
+  test("a server that is not there", async () => {
+    const { code, stderr } = await radical(["metrics", "--primary", "http://127.0.0.1:1"], {
+      cwd: project.folder,
+      env: { RADICAL_KEYS: `main:${"ab".repeat(32)}` },
+    });
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining("was not reached") });
+  });
+});
+
 describe.runIf(parts.includes("tail and doctor"))("radical doctor", () => {
   const doctor = (...args: readonly string[]): ReturnType<typeof radical> =>
     radical(["doctor", ...args], { cwd: project.folder });
@@ -232,11 +285,11 @@ describe.runIf(parts.includes("tail and doctor"))("radical doctor", () => {
 
   test("servers: one leads and one stands by; a wrong key, none that stands by, none at all", async () => {
     const folder = await mkdtemp(join(tmpdir(), "radical-servers-"));
-    const secret = "a1".repeat(16);
+    const keys = newDeploymentKeys("main");
     const start = (port: number): Promise<RunningServer> =>
       startServer({
         storage: new SqliteStorage(join(folder, "data.sqlite")),
-        keys: new KeyRing(parseKeys(`main:${secret}`)),
+        keys: new KeyRing(parseKeys(serverKeysText(keys))),
         port,
         workers: 1,
         // Longer than this machine may stop for.
@@ -244,7 +297,7 @@ describe.runIf(parts.includes("tail and doctor"))("radical doctor", () => {
         log: createLog("silent", () => undefined),
         onHalt: () => undefined,
       });
-    const key = { id: "main", secret };
+    const key = keys.administration;
     const first = await start(await freePort());
     const port = await freePort();
     const second = start(port);
@@ -254,16 +307,17 @@ describe.runIf(parts.includes("tail and doctor"))("radical doctor", () => {
     ];
     try {
       await expect.poll(() => problems({ primary }), { timeout: 100_000 }).toEqual({});
-      const wrong = { ...key, secret: "b2".repeat(16) };
+      const wrong = newAdministrationKey(key.id);
       expect(await problems({ primary: [{ url: first.url, key: wrong }] })).toEqual({
-        primary: [`the LVI server at ${first.url} refuses the key "main".`],
+        primary: [`the LVI server at ${first.url} refuses the key "main-admin".`],
       });
       const alone = `http://127.0.0.1:${port}`;
       expect(await problems({ primary: [{ url: alone, key }] })).toEqual({
         primary: [`No LVI server leads: the LVI server at ${alone} is standby.`],
       });
       // A module that the locations run and this server does not have.
-      const sites = [{ url: dev.url, location: "near" }];
+      const { location: ofDev } = await loadDeploymentKeys(join(project.folder, ".radical"));
+      const sites = [{ url: dev.url, location: "near", key: ofDev }];
       expect(await problems({ primary: [primary[0]!], sites })).toMatchObject({
         modules: [
           expect.stringMatching(/^The location near runs module [0-9a-f]{12}, which the LVI server does not have\.$/),
@@ -291,7 +345,9 @@ describe.runIf(parts.includes("tail and doctor"))("radical doctor", () => {
       response.end(JSON.stringify({ ...health, primaryMs: trips.shift() ?? 1_700 }));
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    const sites = [{ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, location: null }];
+    const { location: itsKey } = newDeploymentKeys("main");
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const sites = [{ url, location: null, key: itsKey }];
     trips.push(9_000, 1_600, 20);
     expect(await problems({ sites })).toEqual({});
     trips.push(1_800, 1_600, 9_000);
@@ -308,7 +364,7 @@ describe.runIf(parts.includes("tail and doctor"))("radical doctor", () => {
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const primary = [{ url, key: { id: "main", secret: "00".repeat(16) } }];
+    const primary = [{ url, key: newAdministrationKey("main") }];
     expect((await problems({ primary }))["primary"]).toEqual([
       expect.stringMatching(/could not bring 2 pending intents to an end\. Their items stay locked/),
     ]);
@@ -331,13 +387,15 @@ describe.runIf(parts.includes("tail and doctor"))("radical doctor", () => {
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const primary = [{ url, key: { id: "main", secret: "00".repeat(16) } }];
+    const primary = [{ url, key: newAdministrationKey("main") }];
     const words = (module: string, calls: string): unknown =>
       expect.stringMatching(
         `^The handler "say" of module ${module.slice(0, 12)} has left its read/write set in ${calls}\\.`,
       );
     expect(await problems({ primary })).toEqual({ sets: [words(old, "3 calls"), words(now, "1 call")] });
-    expect(await problems({ primary, sites: [{ url, location: null }] })).toEqual({ sets: [words(now, "1 call")] });
+    expect(
+      await problems({ primary, sites: [{ url, location: null, key: newDeploymentKeys("main").location }] }),
+    ).toEqual({ sets: [words(now, "1 call")] });
     expect(await problems({ primary, served: [{ version: "v", module: now }] })).toEqual({
       sets: [words(now, "1 call")],
     });
@@ -353,7 +411,7 @@ describe.runIf(parts.includes("tail and doctor"))("radical doctor", () => {
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const primary = [{ url, key: { id: "main", secret: "00".repeat(16) } }];
+    const primary = [{ url, key: newAdministrationKey("main") }];
     const clocks = async (): Promise<readonly string[]> => (await problems({ primary }))["clock"] ?? [];
     expect(await clocks()).toEqual([
       expect.stringMatching(`^This machine's clock is [89]\\d s behind that of the LVI server at ${url}`),
@@ -522,10 +580,7 @@ describe.runIf(parts.includes("record and replay"))("radical record and radical 
     const { lviServer } = JSON.parse(await readFile(join(project.folder, ".radical/running.json"), "utf8")) as {
       lviServer: string;
     };
-    const key = JSON.parse(await readFile(join(project.folder, ".radical/key.json"), "utf8")) as {
-      id: string;
-      secret: string;
-    };
+    const { administration } = await loadDeploymentKeys(join(project.folder, ".radical"));
     const args = ["--count", "2", "--output", "named.jsonl", "--handler", "sign", "--handler", "show"];
     const { code, stderr } = await recordWhile(
       [...args, "--primary", lviServer],
@@ -533,7 +588,7 @@ describe.runIf(parts.includes("record and replay"))("radical record and radical 
         const id = await call("sign", { author: "Persephone", text: "hello" });
         await call("show", { id });
       },
-      { RADICAL_KEYS: `${key.id}:${key.secret}` },
+      { RADICAL_ADMIN_KEYS: privateKeyText(administration) },
     );
     expect([code, stderr]).toEqual([0, expect.stringMatching(/pseudonyms[^]*2 executions recorded/)]);
     const text = await readFile(join(project.folder, "named.jsonl"), "utf8");
@@ -551,7 +606,7 @@ describe.runIf(parts.includes("record and replay"))("radical record and radical 
     await writeFile(join(project.folder, "empty.jsonl"), "\n");
     const replayed = await radical(["replay", "empty.jsonl"], { cwd: project.folder });
     expect([replayed.code, replayed.stderr]).toEqual([2, expect.stringContaining("holds no records")]);
-    const env = { RADICAL_KEYS: `main:${"0".repeat(32)}` };
+    const env = { RADICAL_ADMIN_KEYS: privateKeyText(newAdministrationKey("main")) };
     const { code, stderr } = await radical(["record", "--primary", "http://127.0.0.1:9", "--output", "none.jsonl"], {
       cwd: project.folder,
       env,

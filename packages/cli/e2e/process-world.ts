@@ -80,7 +80,7 @@ export class World {
     const world = new World(application, storage, await LocalDeployment.temporary("held"), times);
     const leader = world.#launch();
     world.#addresses.push(addressIn(await leader.listening()));
-    await registerModule(world.#addresses[0]!, world.#local.key, application.build);
+    await registerModule(world.#addresses[0]!, world.#local.keys.administration, application.build);
     if (standby) {
       const other = world.#launch();
       world.#addresses.push(addressIn(await other.told("http_listening")));
@@ -91,13 +91,13 @@ export class World {
   }
 
   #launch(): Child {
-    const { folder, key } = this.#local;
+    const { folder, keys } = this.#local;
     const { leaseMs, readLeaseMs } = this.#times;
     const server = launchServer({
       leaseMs,
       readLeaseMs,
       stateFolder: folder,
-      key,
+      keys,
       storage: this.#storage.address(folder),
       environment: { ...process.env, ...this.#storage.environment },
       followupTimeoutMs: 600_000,

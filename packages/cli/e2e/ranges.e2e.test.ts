@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { MODULES_PATH, valueToJson } from "@radical/protocol";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { eventsOf } from "./event-stream.ts";
-import { readModule, loadDeploymentKey, askPrimary } from "@radical/admin";
+import { readModule, loadDeploymentKeys, askPrimary } from "@radical/admin";
 import { record } from "../src/replay/record.ts";
 import { type Recorded, recordOfLine, recordToLine } from "../src/replay/record-line.ts";
 import { replay } from "../src/replay/replay.ts";
@@ -152,7 +152,7 @@ test.each([["nothing", []] as const, ["all", "all"] as const])(
   async (_what, redact) => {
     await fill("ann", 5);
     const { host, port } = app.lviServer.address();
-    const primary = { url: `http://${host}:${port}`, key: await loadDeploymentKey(app.stateFolder) };
+    const primary = { url: `http://${host}:${port}`, key: (await loadDeploymentKeys(app.stateFolder)).administration };
     const records: Recorded[] = [];
     const reads = async (): Promise<void> => {
       for (const location of ["near", "far", "near"]) {

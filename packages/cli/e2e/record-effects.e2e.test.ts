@@ -8,6 +8,7 @@ import {
   type DashboardRecords,
   type Replay,
 } from "@radical/protocol";
+import { loadDeploymentKeys, privateKeyText } from "@radical/admin";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Recorded, recordOfLine } from "../src/replay/record-line.ts";
 import {
@@ -322,8 +323,8 @@ test("a server that is named redacts all, and the journal still replays", SLOW, 
   const stored = async (path: string): Promise<Readonly<Record<string, string>>> =>
     JSON.parse(await readFile(join(project.folder, ".radical", path), "utf8")) as Readonly<Record<string, string>>;
   const { lviServer } = await stored("running.json");
-  const { id, secret } = await stored("key.json");
-  const env = { RADICAL_KEYS: `${id}:${secret}` };
+  const { administration } = await loadDeploymentKeys(join(project.folder, ".radical"));
+  const env = { RADICAL_ADMIN_KEYS: privateKeyText(administration) };
   const records = await recorded("whole.jsonl", ["--primary", lviServer!], SECRETS, env);
   const bytes = await readFile(join(project.folder, "whole.jsonl"), "utf8");
   for (const text of Object.values(SECRETS)) expect(bytes).not.toContain(text);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { readRunning } from "@radical/local";
-import { loadDeploymentKey } from "@radical/admin";
+import { loadDeploymentKeys, privateKeyText } from "@radical/admin";
 import {
   createProject,
   radical,
@@ -162,11 +162,11 @@ test("a deployment is not rewritten while a build serves that knows the earlier 
     expect(put.code).toBe(0);
     await own.write("handlers/notes.ts", handlers());
     const running = await readRunning(join(own.folder, ".radical"));
-    const { id, secret } = await loadDeploymentKey(join(own.folder, ".radical"));
+    const { administration } = await loadDeploymentKeys(join(own.folder, ".radical"));
     const rewrite = (...args: readonly string[]): ReturnType<typeof radical> =>
       radical(["data", "rewrite", "notes", "--server", running?.lviServer ?? "", ...args], {
         cwd: own.folder,
-        env: { RADICAL_KEYS: `${id}:${secret}` },
+        env: { RADICAL_ADMIN_KEYS: privateKeyText(administration) },
       });
     const refused = await rewrite();
     expect(refused.stderr).toContain("A build that was used in the last ten minutes reads notes[].body,");

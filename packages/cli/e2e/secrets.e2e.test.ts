@@ -3,7 +3,6 @@
  * write, and in every line that they log, while all of them run and after they have stopped. Real workerd, with its caches
  * in Durable Objects, and a real LVI server as its own process. What the handlers store is hashed by the handlers.
  */
-import { randomBytes } from "node:crypto";
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -25,14 +24,14 @@ import {
   startEdge,
   registerModule,
 } from "@radical/local";
-import { askPrimary, type DeploymentKey } from "@radical/admin";
+import { askPrimary, newDeploymentKeys } from "@radical/admin";
 import { record } from "../src/replay/record.ts";
 import { recordToLine } from "../src/replay/record-line.ts";
 import { createFaultLink, type FaultLink, type LinkRequest, withoutUpdates } from "./fault-link.ts";
 import { createProject } from "./radical-process.ts";
 import { readIntents } from "./storage.ts";
 
-const KEY: DeploymentKey = { id: "test", secret: randomBytes(32).toString("hex") };
+const KEYS = newDeploymentKeys("test");
 /** Bounded polls of conditions; none of them is a measure of time. */
 const SOON = { timeout: 100_000, interval: 50 };
 
@@ -137,7 +136,7 @@ beforeAll(async () => {
       })),
       // Longer than this machine may stop for.
       vars: { RADICAL_ATTEMPT_MS: "15000" },
-      key: KEY,
+      key: KEYS.location,
       routerWorker: await bundleRouter(),
       storageFolder: join(folder, "caches"),
       onLog: (_level, message) => logged.push(message),
@@ -161,12 +160,12 @@ afterAll(async () => {
 function startServer(environment: NodeJS.ProcessEnv): Promise<LviServerProcess> {
   return startLviServer({
     stateFolder: folder,
-    key: KEY,
+    keys: KEYS,
     // No timer ends an intent here.
     followupTimeoutMs: 600_000,
     logLevel: "debug",
     environment,
-    onStarted: ({ address }) => registerModule(address, KEY, app),
+    onStarted: ({ address }) => registerModule(address, KEYS.administration, app),
     onDied: ({ signal, stderr }) => {
       if (signal !== "SIGKILL") expect.fail(stderr);
     },
@@ -206,7 +205,7 @@ async function call(at: string, handler: string, args: unknown, key: string | nu
 async function shownTasks(): Promise<readonly unknown[]> {
   const question: TaskListQuestion = { filter: {}, limit: 100, after: null, withArguments: true };
   const listed = await askPrimary(
-    { url: `http://${server.address().host}:${server.address().port}`, key: KEY },
+    { url: `http://${server.address().host}:${server.address().port}`, key: KEYS.administration },
     "POST",
     TASKS_PATH,
     question,
@@ -222,7 +221,7 @@ async function recordedWhile(count: number, act: () => Promise<void>): Promise<r
   const lines: string[] = [];
   const started = Promise.withResolvers<void>();
   const recording = record({
-    primary: { url: `http://${server.address().host}:${server.address().port}`, key: KEY },
+    primary: { url: `http://${server.address().host}:${server.address().port}`, key: KEYS.administration },
     count,
     every: 1,
     handlers: ["check"],

@@ -2,6 +2,7 @@
  * Results before their confirmation in `radical dev`, through all of its parts: the client for pages, the one port and workerd.
  * The link to the primary holds requests.
  */
+import { loadDeploymentKeys, signedHeaders } from "@radical/admin";
 import { type Health, HEALTH_PATH, LVI_PATH } from "@radical/protocol";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
@@ -67,7 +68,9 @@ type Shown = NonNullable<Health["shown"]>;
 
 /** The verdicts that the location near has counted. */
 async function shownSoFar(): Promise<Shown> {
-  const health = (await (await fetch(app.url + HEALTH_PATH)).json()) as Health;
+  const { location } = await loadDeploymentKeys(app.stateFolder);
+  const headers = signedHeaders(location, "GET", HEALTH_PATH, new Uint8Array());
+  const health = (await (await fetch(app.url + HEALTH_PATH, { headers })).json()) as Health;
   return health.shown!;
 }
 

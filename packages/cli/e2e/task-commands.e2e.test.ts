@@ -1,5 +1,5 @@
 /** `radical tasks` at the server of a real application: lists, the end of dead tasks, and tasks before their time. */
-import { loadDeploymentKey } from "@radical/admin";
+import { loadDeploymentKeys, privateKeyText } from "@radical/admin";
 import type { ListedTask, TaskOrderOutcome } from "@radical/protocol";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type TestApp, startTestApp } from "../src/testing.ts";
@@ -79,10 +79,10 @@ beforeAll(async () => {
       for (const [wanted, resolve] of waiting) if (text.includes(wanted)) resolve();
     },
   });
-  const { id, secret } = await loadDeploymentKey(app.stateFolder);
+  const { administration } = await loadDeploymentKeys(app.stateFolder);
   const { host, port } = app.lviServer.address();
   address = `http://${host}:${port}`;
-  env = { RADICAL_KEYS: `${id}:${secret}` };
+  env = { RADICAL_ADMIN_KEYS: privateKeyText(administration) };
 });
 
 afterAll(async () => {

@@ -1,7 +1,7 @@
 /** Workflows of a real application: started, asked for and cancelled over HTTP, with a bank that fails, on a server that is killed. */
 import { cpSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { loadDeploymentKey } from "@radical/admin";
+import { loadDeploymentKeys, privateKeyText } from "@radical/admin";
 import type { ListedWorkflow } from "@radical/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type TestApp, startTestApp } from "../src/testing.ts";
@@ -203,10 +203,10 @@ describe("a workflow", () => {
 describe("an operator", () => {
   const cli = (...args: readonly string[]): Promise<string> => command("workflows", ...args);
   const finished = async (...args: readonly string[]): Promise<Finished> => {
-    const { id, secret } = await loadDeploymentKey(app.stateFolder);
+    const { administration } = await loadDeploymentKeys(app.stateFolder);
     const { host, port } = app.lviServer.address();
     return radical([...args, "--primary", `http://${host}:${port}`, "--project", project.folder], {
-      env: { RADICAL_KEYS: `${id}:${secret}` },
+      env: { RADICAL_ADMIN_KEYS: privateKeyText(administration) },
     });
   };
   const command = async (...args: readonly string[]): Promise<string> => {

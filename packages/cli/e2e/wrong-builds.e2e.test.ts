@@ -2,7 +2,6 @@
  * Builds that are wrong: a manifest that calls writing handlers read-only, and a set that leaves units out. And clients that
  * repeat by an id that they were told. Real workerd, and a real LVI server as its own process.
  */
-import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -17,11 +16,11 @@ import {
   startEdge,
   registerModule,
 } from "@radical/local";
-import { type DeploymentKey, signedRequest } from "@radical/admin";
+import { newDeploymentKeys, signedRequest } from "@radical/admin";
 import { createFaultLink, type FaultLink, withoutUpdates } from "./fault-link.ts";
 import { createProject, type TemporaryProject } from "./radical-process.ts";
 
-const KEY: DeploymentKey = { id: "test", secret: randomBytes(32).toString("hex") };
+const KEYS = newDeploymentKeys("test");
 
 const HANDLERS = `import { Table } from "@radical/sdk";
 
@@ -105,9 +104,9 @@ beforeAll(async () => {
   faults.decide = withoutUpdates;
   server = await startLviServer({
     stateFolder: folder,
-    key: KEY,
+    keys: KEYS,
     followupTimeoutMs: 600_000,
-    onStarted: ({ address }) => registerModule(address, KEY, lying),
+    onStarted: ({ address }) => registerModule(address, KEYS.administration, lying),
     onDied: ({ stderr }) => expect.fail(stderr),
     onLog: (line) => primaryLines.push(line),
   });
@@ -124,7 +123,7 @@ beforeAll(async () => {
       })),
       // Longer than this machine may stop for.
       vars: { RADICAL_ATTEMPT_MS: "15000" },
-      key: KEY,
+      key: KEYS.location,
       routerWorker: await bundleRouter(),
       storageFolder: join(folder, "caches"),
       onLog: (_level, message) => edgeLines.push(JSON.parse(message) as Line),
@@ -185,7 +184,7 @@ async function post(at: string, handler: string, key: string, headers: Record<st
 async function ofPrimary(path: string): Promise<Response> {
   const { host, port } = server.address();
   const signal = AbortSignal.timeout(60_000);
-  return signedRequest(`http://${host}:${port}`, KEY, "GET", path, new Uint8Array(), signal, {});
+  return signedRequest(`http://${host}:${port}`, KEYS.administration, "GET", path, new Uint8Array(), signal, {});
 }
 
 async function alarms(): Promise<number> {

@@ -13,6 +13,7 @@ import { devCommand } from "./commands/dev.ts";
 import { doctorCommand } from "./commands/doctor.ts";
 import { explainCommand } from "./commands/explain.ts";
 import { lspCommand } from "./commands/lsp.ts";
+import { metricsCommand } from "./commands/metrics.ts";
 import { primaryCommand } from "./commands/primary.ts";
 import { recordCommand } from "./commands/record.ts";
 import { replayCommand } from "./commands/replay.ts";
@@ -47,6 +48,7 @@ export function radicalProgram(): Program {
       recordCommand,
       replayCommand,
       tailCommand,
+      metricsCommand,
       tasksCommand,
       schedulesCommand,
       workflowsCommand,

@@ -2,6 +2,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, expect, test } from "vitest";
+import { newAdministrationKey } from "@radical/admin";
 import { type AwsHalfContext, awsHalf } from "./aws-half.ts";
 import type { CloudflareApi } from "./edge/cloudflare-api.ts";
 import { primaryNames } from "./primary/names.ts";
@@ -118,5 +119,9 @@ const DEPLOYMENT = {
   quotas: () => Promise.resolve(NO_QUOTAS),
   storedTunnels: () => Promise.resolve(primaryNames(TARGET).tunnels),
   state: () =>
-    Promise.resolve({ keys: [{ id: "main", secret: "ab".repeat(32) }], keysReadAtMs: 0 } as never as PrimaryState),
+    Promise.resolve({
+      keys: [{ id: "main", secret: "ab".repeat(32) }],
+      administration: [newAdministrationKey("admin")],
+      keysReadAtMs: 0,
+    } as never as PrimaryState),
 } as never as PrimaryDeployment;

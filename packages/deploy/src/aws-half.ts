@@ -26,6 +26,7 @@ import {
   type PrimaryDeployment,
   type PrimaryPlan,
   type PrimaryState,
+  operatingKey,
   signingKey,
 } from "./primary/primary-deployment.ts";
 import { refuseExceeded, unaskedNote } from "./quotas.ts";
@@ -65,6 +66,8 @@ interface Service {
 
 type ByNode<T> = Record<NodeName, T>;
 
+/** Each minute the relay asks both servers. */
+const PROBE_CRON = "* * * * *";
 /** Among the modules of this package. */
 const RELAY = new URL("edge/relay.worker", import.meta.url);
 const LEADS_ATTEMPTS = 60;
@@ -214,6 +217,8 @@ export function awsHalf(context: AwsHalfContext): PrimaryHalf {
       compatibility_date: COMPATIBILITY_DATE,
       workers_dev: true,
       preview_urls: false,
+      triggers: { crons: [PROBE_CRON] },
+      observability: { enabled: true },
       vpc_services: NODES.map((node) => ({ binding: bindingOf(node), service_id: services[node] })),
     };
     return { config, code, message: `relay ${sha256(JSON.stringify([config, code])).slice(0, 32)}` };
@@ -282,7 +287,7 @@ export function awsHalf(context: AwsHalfContext): PrimaryHalf {
 
   const key = (): DeploymentKey | null => (state === null ? null : signingKey(state, context.nowMs));
   const admin = (): AdminAddress | null => {
-    const signing = key();
+    const signing = state === null ? null : operatingKey(state, context.nowMs);
     return isReady && relay !== null && signing !== null
       ? { urls: [relay], key: signing, deployment: target.name }
       : null;

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type AppBuild, type Project, type Target, targetOf } from "@radical/app";
 import { CommandError, EXIT_USAGE } from "@radical/app/command-error";
-import type { AdminAddress } from "@radical/admin";
+import { type AdminAddress, operatorKeys } from "@radical/admin";
 import { awsDescription, awsHalf, awsPlaceOf } from "./aws-half.ts";
 import { type CheckedBuild, checkedBuild } from "./checks.ts";
 import { checkDeployedTypes } from "./deployed-types.ts";
@@ -13,7 +13,7 @@ import { newDeploymentId } from "./edge/deployment-record.ts";
 import { type EdgeState, edgeHalf, subdomainOf } from "./edge/edge-steps.ts";
 import { type OpenEdge, openEdge } from "./edge/open-edge.ts";
 import { originsOf } from "./edge/wrangler-config.ts";
-import { givenKeys, ownPrimary } from "./own-primary.ts";
+import { ownPrimary } from "./own-primary.ts";
 import { checkNothingPending } from "./pending-intents.ts";
 import { type OlderWorkflows, olderWorkflows, olderWorkflowsWords } from "./planned-effects.ts";
 import {
@@ -21,12 +21,14 @@ import {
   type PrimaryAccess,
   type PrimaryDeployment,
   type PrimarySettings,
+  operatingKey,
   signingKey,
 } from "./primary/primary-deployment.ts";
 import { primaryNames } from "./primary/names.ts";
 import { template } from "./primary/template.ts";
 import type { PrimaryHalf } from "./primary-half.ts";
 import { unaskedNote } from "./quotas.ts";
+import { unheardAlarms } from "./unheard-alarms.ts";
 import type { RollbackOptions } from "./rollback.ts";
 import { upgradeNote, upgradeStep } from "./upgrade-step.ts";
 import {
@@ -74,12 +76,16 @@ export type DeployEvent =
   | { readonly kind: "planned"; readonly planned: readonly PlannedStep[]; readonly ms: number }
   /** What goes on within a step that takes its time. */
   | { readonly kind: "note"; readonly words: string }
+  /** Something that the developer should mend some time. It is in the plan too. */
+  | { readonly kind: "warning"; readonly words: string }
   | StepEvent;
 
 export interface Plan {
   readonly planned: readonly PlannedStep[];
   /** Workflows that stay on the code of earlier modules. */
   readonly older: readonly OlderWorkflows[];
+  /** Things to be mended some time. None of them is in the way of the deployment. */
+  readonly warnings: readonly string[];
 }
 
 export type DeployOutcome = Plan &
@@ -91,6 +97,8 @@ export async function deploy(options: DeployOptions): Promise<DeployOutcome> {
   const startedAtMs = performance.now();
   const urls = options.primary ?? project.config.deploy.primary;
   const own = urls === null ? null : ownPrimary(urls, options.target, environment);
+  // Before anything takes its time: it throws if there is none.
+  own?.key();
   if (own !== null && options.only === "primary") {
     throw new CommandError(
       "usage",
@@ -178,14 +186,19 @@ async function deployTo(
   const words = olderWorkflowsWords(older);
   if (words !== null) onEvent({ kind: "note", words });
 
+  const unheard = own === null ? unheardAlarms(target, config.deploy) : null;
+  const warnings = unheard === null ? [] : [`${unheard.message} ${unheard.hint}`];
+  for (const warning of warnings) onEvent({ kind: "warning", words: warning });
+
   const isEmpty = changes.length === 0;
-  if (!isEmpty && !(await unlessStopped(options.confirm(planned), signal))) return { kind: "declined", planned, older };
+  if (!isEmpty && !(await unlessStopped(options.confirm(planned), signal)))
+    return { kind: "declined", planned, older, warnings };
   const outcome = await applySteps(planned, { onEvent, ...(signal === undefined ? {} : { signal }) });
   if (outcome.kind === "done" && options.finalize !== true) {
     const left = await unlessStopped(upgradeNote(primary), signal);
     if (left !== null) onEvent({ kind: "note", words: left });
   }
-  return { ...outcome, planned, older, edge: edge.state() };
+  return { ...outcome, planned, older, warnings, edge: edge.state() };
 }
 
 /** Nothing is stored at a primary that is still to be made. Throws a MisfitError. */
@@ -220,7 +233,7 @@ export async function checkNothingStranded(
   const addresses = async (): Promise<readonly AdminAddress[]> => {
     const place = awsPlaceOf(former);
     if (place === null) {
-      const keys = givenKeys(options.environment ?? process.env);
+      const keys = operatorKeys(options.environment ?? process.env);
       return keys.map((key) => ({ urls: former.split(","), key, deployment: options.target.name }));
     }
     const { deployment, access } = await awsOf({ ...options, region: place.region });
@@ -248,7 +261,7 @@ export async function awsAddresses(
   nowMs: number,
 ): Promise<readonly AdminAddress[]> {
   const state = await deployment.state();
-  const key = state === null ? null : signingKey(state, nowMs);
+  const key = state === null ? null : operatingKey(state, nowMs);
   return relay === null || key === null ? [] : [{ urls: [relay], key, deployment: name }];
 }
 
@@ -304,14 +317,19 @@ export async function deployedPrimary(
   const urls = options.primary ?? project.config.deploy.primary;
   if (urls !== null) {
     const own = ownPrimary(urls, options.target, environment);
-    return { primary: { description: own.description, admin: present(own.admin()) }, origin };
+    return {
+      primary: { description: own.description, admin: present(own.admin()), key: () => present(own.key()) },
+      origin,
+    };
   }
   const { deployment, access } = await awsOf(options);
   try {
     const [admin] = await awsAddresses(deployment, target, await relayOrigin(options, edge), Date.now());
-    if (admin === undefined)
+    const state = await deployment.state();
+    if (admin === undefined || state === null)
       throw new CommandError("no_primary", "This environment has no primary at AWS.", "Run `radical deploy`.");
-    return { primary: { description: awsDescription(access, primaryNames(target).tablePrefix), admin }, origin };
+    const description = awsDescription(access, primaryNames(target).tablePrefix);
+    return { primary: { description, admin, key: () => present(signingKey(state, Date.now())) }, origin };
   } finally {
     deployment.close();
   }
@@ -335,6 +353,7 @@ function settingsOf({
     instanceType: aws.instanceType ?? DEFAULT_PRIMARY_SETTINGS.instanceType,
     zones: aws.zones ?? DEFAULT_PRIMARY_SETTINGS.zones,
     alarmEmail: aws.alarmEmail ?? DEFAULT_PRIMARY_SETTINGS.alarmEmail,
+    alarmTopic: aws.alarmTopic ?? DEFAULT_PRIMARY_SETTINGS.alarmTopic,
     shellAccess: aws.shellAccess ?? DEFAULT_PRIMARY_SETTINGS.shellAccess,
     readLeaseMs,
     application,

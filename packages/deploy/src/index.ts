@@ -20,7 +20,7 @@ export { type OpenEdge, openEdge } from "./edge/open-edge.ts";
 export { ownPrimary } from "./own-primary.ts";
 export { primaryNames } from "./primary/names.ts";
 export { hostingFiles } from "./primary/node-files.ts";
-export { type PlannedChange, signingKey } from "./primary/primary-deployment.ts";
+export { type PlannedChange, operatingKey, signingKey } from "./primary/primary-deployment.ts";
 export { serverFiles } from "./primary/server-artefact.ts";
 export { planRollback } from "./rollback.ts";
 export { type Rotation, planRotation } from "./rotate-keys.ts";
@@ -33,4 +33,5 @@ export {
   applySteps,
   unlessStopped,
 } from "./steps.ts";
+export { unheardAlarms } from "./unheard-alarms.ts";
 export { deleteSecret, listSecrets, setSecret } from "./worker-secrets.ts";

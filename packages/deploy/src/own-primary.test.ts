@@ -1,8 +1,13 @@
 import { expect, test } from "vitest";
+import { newAdministrationKey, privateKeyText } from "@radical/admin";
 import { ownPrimary } from "./own-primary.ts";
 
 const SHOP = { name: "shop-production" };
-const KEYS = { RADICAL_KEYS: `b:${"0b".repeat(32)},a:${"0a".repeat(32)}` };
+const ADMIN = newAdministrationKey("admin");
+const KEYS = {
+  RADICAL_KEYS: `admin:ed25519:${"0c".repeat(32)},b:${"0b".repeat(32)},a:${"0a".repeat(32)}`,
+  RADICAL_ADMIN_KEYS: `${privateKeyText(ADMIN)},${privateKeyText(newAdministrationKey("older"))}`,
+};
 
 test("a primary of one's own is reached over TLS, with the first of its keys", () => {
   const primary = ownPrimary("https://lvi.example.com/, https://other.example.com", SHOP, KEYS);
@@ -11,6 +16,7 @@ test("a primary of one's own is reached over TLS, with the first of its keys", (
   expect(primary.admin()).toMatchObject({
     urls: ["https://lvi.example.com", "https://other.example.com"],
     deployment: "shop-production",
+    key: ADMIN,
   });
 });
 
@@ -18,8 +24,10 @@ test.each([
   ["http://lvi.example.com", KEYS, /plain text/],
   ["https://lvi.example.com/path", KEYS, /has a path/],
   ["lvi", KEYS, /must be a URL/],
-  ["https://lvi.example.com", {}, /RADICAL_KEYS is not set/],
-  ["https://lvi.example.com", { RADICAL_KEYS: "main:xyz" }, /does not begin with/],
+  ["https://lvi.example.com", { RADICAL_ADMIN_KEYS: KEYS.RADICAL_ADMIN_KEYS }, /RADICAL_KEYS is not set/],
+  ["https://lvi.example.com", { ...KEYS, RADICAL_KEYS: "main:xyz" }, /has no <id>:<hex>/],
+  ["https://lvi.example.com", { RADICAL_KEYS: KEYS.RADICAL_KEYS }, /RADICAL_ADMIN_KEYS is not set/],
+  ["https://lvi.example.com", { ...KEYS, RADICAL_ADMIN_KEYS: KEYS.RADICAL_KEYS }, /does not consist of/],
 ])("--primary %s is refused with the reason", (urls, environment, reason) => {
-  expect(() => ownPrimary(urls, SHOP, environment)).toThrow(reason);
+  expect(() => ownPrimary(urls, SHOP, environment).key()).toThrow(reason);
 });

@@ -1,26 +1,26 @@
-/** A primary that the developer hosts: `--primary URL`, with its keys in the environment. */
+/** A primary that the developer hosts: `--primary URL`, with the key of its locations and one of administration in the environment. */
 import { CommandError, EXIT_USAGE } from "@radical/app/command-error";
-import type { DeploymentKey } from "@radical/admin";
+import { type DeploymentKey, givenLocationKey, operatorKey } from "@radical/admin";
 import { isLoopbackName, type Target } from "@radical/app";
 import type { PrimaryHalf } from "./primary-half.ts";
 
 const KEYS_VARIABLE = "RADICAL_KEYS";
 
-/** `urls`: origins of its servers, separated by commas. Throws a CommandError. */
+/** `urls`: origins of its servers, separated by commas. Throws a CommandError if it can't be administered. */
 export function ownPrimary(
   urls: string,
   { name: deployment }: Pick<Target, "name">,
   environment: NodeJS.ProcessEnv = process.env,
 ): PrimaryHalf {
   const origins = ownOrigins(urls);
-  const key = firstKey(environment);
+  const administration = operatorKey(environment);
   return {
     steps: [],
     description: origins.join(","),
     way: () => ({ kind: "url", urls: origins.join(",") }),
-    key: () => key,
-    admin: () => ({ urls: origins, key, deployment }),
-    servers: () => origins.map((url) => ({ url, key, deployment })),
+    key: () => firstKey(environment),
+    admin: () => ({ urls: origins, key: administration, deployment }),
+    servers: () => origins.map((url) => ({ url, key: administration, deployment })),
   };
 }
 
@@ -44,28 +44,16 @@ function originOf(url: string): string {
   return origin;
 }
 
-/** Locations sign with the first of the server's keys. */
+/** Locations sign with the first of the server's keys. Throws a CommandError if there is none. */
 function firstKey(environment: NodeJS.ProcessEnv): DeploymentKey {
-  const text = environment[KEYS_VARIABLE] ?? "";
-  const key = keyOf(text.split(SEPARATOR)[0]);
+  const key = givenLocationKey(environment);
   if (key !== null) return key;
   throw usage(
-    text === "" ? `${KEYS_VARIABLE} is not set.` : `${KEYS_VARIABLE} does not begin with <id>:<hex>.`,
+    (environment[KEYS_VARIABLE] ?? "") === ""
+      ? `${KEYS_VARIABLE} is not set.`
+      : `${KEYS_VARIABLE} has no <id>:<hex> of a location's key.`,
     "Set it as for the LVI server: locations sign with its first key.",
   );
-}
-
-/** All that are given: those of a server that is left may stand behind those of the other one. */
-export function givenKeys(environment: NodeJS.ProcessEnv): readonly DeploymentKey[] {
-  return (environment[KEYS_VARIABLE] ?? "").split(SEPARATOR).flatMap((text) => keyOf(text) ?? []);
-}
-
-const SEPARATOR = /[\n,]/;
-
-function keyOf(text = ""): DeploymentKey | null {
-  const [id = "", secret = "", ...rest] = text.trim().split(":");
-  const isKey = /^[A-Za-z0-9._-]{1,64}$/.test(id) && /^(?:[0-9a-fA-F]{2}){16,}$/.test(secret) && rest.length === 0;
-  return isKey ? { id, secret } : null;
 }
 
 function usage(message: string, hint: string): CommandError {

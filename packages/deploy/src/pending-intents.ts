@@ -96,7 +96,7 @@ async function firstAnswer(
   throw new CommandError(
     "pending_unknown",
     `Nobody knows whether intents are pending, tasks wait or workflows are open at the primary (${primary}) that ${leaving}: ${messageOf(failure)}`,
-    `See that it serves and that its key is given (RADICAL_KEYS may have keys of several servers). Then run the same command again. Or give up what may be pending there with ${STRAND_OPTION}.`,
+    `See that it serves and that its key is given (RADICAL_ADMIN_KEYS may have keys of several servers). Then run the same command again. Or give up what may be pending there with ${STRAND_OPTION}.`,
     { cause: failure },
   );
 }

@@ -10,7 +10,7 @@ import {
   WORKFLOWS_PATH,
 } from "@radical/protocol";
 import { afterEach, expect, test } from "vitest";
-import type { AdminAddress } from "@radical/admin";
+import { type AdminAddress, newAdministrationKey } from "@radical/admin";
 import { olderWorkflows, olderWorkflowsWords, scheduleChanges } from "./planned-effects.ts";
 
 const [OLD, OLDER, CURRENT] = ["a", "b", "c"].map((digit) => digit.repeat(64) as ModuleHash) as [
@@ -46,7 +46,7 @@ async function primary(
   });
   await new Promise<void>((resolve) => void server!.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
-  return { urls: [`http://127.0.0.1:${port}`], key: { id: "main", secret: "5e".repeat(32) } };
+  return { urls: [`http://127.0.0.1:${port}`], key: newAdministrationKey("main") };
 }
 
 /** As a primary lists the schedule. */

@@ -10,7 +10,7 @@ export interface PrimaryHalf {
   readonly description: string;
   /** How the Worker reaches it, as far as it is known yet. */
   way(): PrimaryWay;
-  /** What locations sign with; null: it is made in this deployment. */
+  /** What locations sign with; null: it is made in this deployment. Throws a CommandError if it has to be given, and is not. */
   key(): DeploymentKey | null;
   /** Where it is administered; null: it is made in this deployment. */
   admin(): AdminAddress | null;

@@ -8,6 +8,7 @@ import { type Project, storedTypesOf } from "@radical/app";
 import {
   untilIndexesBuilt,
   type AdminAddress,
+  type DeploymentKey,
   indexStatuses,
   moduleContent,
   registerModule,
@@ -26,7 +27,12 @@ export interface RollbackOptions {
   /** A deployment or a version; null: the one before. */
   readonly to: string | null;
   /** The primary as it is: what a version must have been made for. */
-  readonly primary: { readonly description: string; readonly admin: AdminAddress };
+  readonly primary: {
+    readonly description: string;
+    readonly admin: AdminAddress;
+    /** The key that locations sign with. Throws a CommandError if it is not given. */
+    readonly key: () => DeploymentKey;
+  };
   /** For the smoke request; null: no host is known. */
   readonly origin: string | null;
   /** Whether stored items may misfit the types of that version. */
@@ -40,6 +46,7 @@ export interface RollbackOptions {
 /** What a rollback would do. Throws a CommandError if it can't be done. */
 export async function planRollback(options: RollbackOptions): Promise<readonly PlannedStep[]> {
   const { project, edge, primary, origin, signal } = options;
+  const key = primary.key();
   const { live, wanted } = await versionToServe(edge, options.to);
   const { id, record } = wanted;
   if (record === null) {
@@ -108,6 +115,7 @@ export async function planRollback(options: RollbackOptions): Promise<readonly P
         worker: edge.worker,
         version: id,
         deployment,
+        key,
         wait,
         ...(signal === undefined ? {} : { signal }),
       });

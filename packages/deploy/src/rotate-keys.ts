@@ -1,18 +1,24 @@
 /**
- * Another key for locations to sign with, while everything runs and no request fails:
+ * Another key for locations or for administration, while everything runs and no request fails:
  *
  *   fresh key beside the old one → every machine has read it → Worker with the fresh key → the old key is dropped
  *
+ * Commands find the administration key where it is kept, and the relay asks the machines. So nothing is to be deployed for that kind.
  * Each step can be broken off after which the command is run again: how many keys the primary has tells where it was.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { CommandError } from "@radical/app/command-error";
 import { type DeployOptions, awsOf, deploy } from "./deploy.ts";
 import { ownOrigins } from "./own-primary.ts";
-import type { PrimaryState } from "./primary/primary-deployment.ts";
+import type { KeyKind, PrimaryState } from "./primary/primary-deployment.ts";
 import { type PlannedStep, type Step, planSteps } from "./steps.ts";
 
-type RotationOptions = Omit<DeployOptions, "only" | "strandPending" | "acceptMisfits" | "confirm" | "onEvent">;
+interface RotationOptions extends Omit<
+  DeployOptions,
+  "only" | "strandPending" | "acceptMisfits" | "confirm" | "onEvent"
+> {
+  readonly kind: KeyKind;
+}
 
 export type Rotation =
   /** The primary is the developer's own, and so are its keys. */
@@ -23,11 +29,13 @@ export type Rotation =
 const CLOCK_TOLERANCE_MS = 1_000;
 /** A version that does not serve any more may run on for that long: Cloudflare's network learns of another one within a minute. */
 const OLD_VERSION_MS = 120_000;
+/** A command that has begun signs with the old key. */
+const OLD_COMMAND_MS = 120_000;
 
 /** Throws a CommandError if the keys can't be rotated. */
 export async function planRotation(options: RotationOptions): Promise<Rotation> {
   const urls = options.primary ?? options.project.config.deploy.primary;
-  if (urls !== null) return { kind: "by-hand", steps: stepsByHand(ownOrigins(urls)) };
+  if (urls !== null) return { kind: "by-hand", steps: stepsByHand(options.kind, ownOrigins(urls)) };
   const { deployment } = await awsOf(options);
   const close = (): void => deployment.close();
   try {
@@ -39,9 +47,13 @@ export async function planRotation(options: RotationOptions): Promise<Rotation> 
         "Run `radical deploy`, or name another --env.",
       );
     }
+    const steps =
+      options.kind === "administration"
+        ? administrationSteps(options, deployment, state)
+        : rotationSteps(options, deployment, state);
     // Otherwise a rotation is under way.
-    if (state.keys.length === 1) await checkAsDeployed(options);
-    return { kind: "steps", planned: await planSteps(rotationSteps(options, deployment, state)), close };
+    if (options.kind === "location" && state.keys.length === 1) await checkAsDeployed(options);
+    return { kind: "steps", planned: await planSteps(steps), close };
   } catch (error) {
     close();
     throw error;
@@ -72,43 +84,85 @@ function deployEdge(options: RotationOptions, isConfirmed: boolean): ReturnType<
   });
 }
 
-function rotationSteps(
+type Deployment = Awaited<ReturnType<typeof awsOf>>["deployment"];
+
+function waitOf({ wait, signal }: RotationOptions): (ms: number) => Promise<void> {
+  return wait ?? ((ms: number) => sleep(ms, undefined, signal === undefined ? {} : { signal }));
+}
+
+/** The first steps of both kinds. `signers`: who signs with it. */
+function freshKeySteps(
   options: RotationOptions,
-  deployment: Awaited<ReturnType<typeof awsOf>>["deployment"],
+  deployment: Deployment,
   before: PrimaryState,
+  signers: "locations" | "commands",
 ): readonly Step[] {
-  const { target, signal, now = Date.now } = options;
-  const wait = options.wait ?? ((ms: number) => sleep(ms, undefined, signal === undefined ? {} : { signal }));
+  const { kind, target, now = Date.now } = options;
+  const keysOf = ({ keys, administration }: PrimaryState): readonly { readonly id: string }[] =>
+    kind === "location" ? keys : administration;
+  const ifFailed = `${signers === "locations" ? "Locations" : "Commands"} sign with the old key, which is taken.`;
   let state = before;
   return [
     {
       name: "fresh-key",
       title: "A fresh key beside the old one",
       half: "primary",
-      ifFailed: "Locations sign with the old key, which is taken.",
+      ifFailed,
       plan: () =>
         Promise.resolve(
-          before.keys.length > 1
+          keysOf(before).length > 1
             ? []
-            : [{ kind: "make", what: `key of ${target.name}`, detail: "beside the one that locations sign with" }],
+            : [{ kind: "make", what: `key of ${target.name}`, detail: `beside the one that ${signers} sign with` }],
         ),
       apply: async () => {
-        state = await deployment.addKey();
-        return state.keys[0]?.id;
+        state = await deployment.addKey(kind);
+        return keysOf(state)[0]?.id;
       },
     },
     {
       name: "read",
       title: "Both machines have read it",
       half: "primary",
-      ifFailed: "Locations sign with the old key, which is taken.",
+      ifFailed,
       plan: () => Promise.resolve([]),
       apply: async () => {
         const leftMs = state.keysReadAtMs - now();
-        if (leftMs > 0) await wait(leftMs + CLOCK_TOLERANCE_MS);
+        if (leftMs > 0) await waitOf(options)(leftMs + CLOCK_TOLERANCE_MS);
         return undefined;
       },
     },
+  ];
+}
+
+function administrationSteps(options: RotationOptions, deployment: Deployment, before: PrimaryState): readonly Step[] {
+  return [
+    ...freshKeySteps(options, deployment, before, "commands"),
+    {
+      name: "old-key",
+      title: "The old key is dropped",
+      half: "primary",
+      ifFailed: "Commands sign with the fresh key; the old one is taken, too.",
+      plan: () =>
+        Promise.resolve([
+          {
+            kind: "remove",
+            what: "the old key",
+            detail: `${OLD_COMMAND_MS / 60_000} minutes later, so that commands which have begun can end`,
+          },
+        ]),
+      apply: async () => {
+        await waitOf(options)(OLD_COMMAND_MS);
+        await deployment.dropOldKeys("administration");
+        return undefined;
+      },
+    },
+  ];
+}
+
+function rotationSteps(options: RotationOptions, deployment: Deployment, before: PrimaryState): readonly Step[] {
+  const { target } = options;
+  return [
+    ...freshKeySteps(options, deployment, before, "locations"),
     {
       name: "worker",
       title: "Locations sign with it",
@@ -140,20 +194,31 @@ function rotationSteps(
           },
         ]),
       apply: async () => {
-        await wait(OLD_VERSION_MS);
-        await deployment.dropOldKeys();
+        await waitOf(options)(OLD_VERSION_MS);
+        await deployment.dropOldKeys("location");
         return undefined;
       },
     },
   ];
 }
 
-function stepsByHand(origins: readonly string[]): readonly string[] {
+function stepsByHand(kind: KeyKind, origins: readonly string[]): readonly string[] {
   const servers = origins.join(" and ");
+  const [make, use] =
+    kind === "location"
+      ? [
+          'make a key: echo "2027a:$(openssl rand -hex 32)"',
+          'let locations sign with it: RADICAL_KEYS="<the fresh key>" radical deploy',
+        ]
+      : [
+          "make a key: radical secrets new-keys --kind administration",
+          "give its private half to everybody who runs commands, as RADICAL_ADMIN_KEYS",
+        ];
+  const added = kind === "location" ? "it" : "its public half";
   return [
-    'make a key: echo "2027a:$(openssl rand -hex 32)"',
-    `add it to the file of --keys-file of ${servers}, beside the old one; the log says keys_loaded`,
-    'let locations sign with it: RADICAL_KEYS="<the fresh key>" radical deploy',
+    make,
+    `add ${added} to the file of --keys-file of ${servers}, beside the old one; the log says keys_loaded`,
+    use,
     'when radical_signed_requests_total{key="<the old one>"} at /metrics grows no more, take the old key out of the file',
   ];
 }

@@ -1,10 +1,10 @@
 import { STATUS_PATH, UPGRADE_PATH, type UpgradeStatus } from "@radical/protocol";
-import type { PrimaryAddress } from "@radical/admin";
+import { newDeploymentKeys, type PrimaryAddress } from "@radical/admin";
 import { afterEach, expect, test, vi } from "vitest";
 import type { PrimaryHalf } from "./primary-half.ts";
 import { upgradeNote, upgradeStep } from "./upgrade-step.ts";
 
-const KEY = { id: "k", secret: "00".repeat(16) };
+const KEYS = newDeploymentKeys("k");
 
 /** `null`: it is of a release before upgrades. `"away"`: nobody answers. */
 type Server = UpgradeStatus | null | "away";
@@ -26,13 +26,16 @@ function primaryOf(servers: Readonly<Record<string, Server>>): PrimaryHalf {
     now.set(host, finished);
     return Promise.resolve(Response.json(finished));
   });
-  const addresses = [...now.keys()].map((host): PrimaryAddress => ({ url: `http://${host}`, key: KEY }));
+  const addresses = [...now.keys()].map((host): PrimaryAddress => ({
+    url: `http://${host}`,
+    key: KEYS.administration,
+  }));
   return {
     steps: [],
     description: "",
     way: () => ({ kind: "url", urls: "" }),
-    key: () => KEY,
-    admin: () => ({ urls: addresses.map(({ url }) => url), key: KEY }),
+    key: () => KEYS.location,
+    admin: () => ({ urls: addresses.map(({ url }) => url), key: KEYS.administration }),
     servers: () => addresses,
   };
 }

@@ -3,7 +3,6 @@
  * Workers with caches, in this process or in others. `radical dev`, the benchmarks and the crash tests put theirs together from
  * this class. All that it has started ends with it.
  */
-import { randomBytes } from "node:crypto";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,7 +11,7 @@ import { fileURLToPath } from "node:url";
 import { Child, MODULE_ENDING } from "./child.ts";
 import { type Closer, Closers } from "./closers.ts";
 import { type Address, type DelayProxy, type DelayProxyOptions, startDelayProxy } from "./delay-proxy.ts";
-import type { DeploymentKey } from "@radical/admin";
+import { type DeploymentKeys, newDeploymentKeys } from "@radical/admin";
 import type { EdgeInput, LocationProcessInput } from "./location-input.ts";
 import { type Edge, type EdgeOptions, type WorkerFiles, startEdge } from "./miniflare.ts";
 import {
@@ -22,8 +21,6 @@ import {
   startLviServer,
   startStandby,
 } from "./server-process.ts";
-
-const KEY_BYTES = 32;
 
 /** The module that a process with locations runs. */
 export const LOCATION_MAIN: string = fileURLToPath(new URL(`location-process${MODULE_ENDING}`, import.meta.url));
@@ -47,20 +44,19 @@ export interface Locations {
 
 export class LocalDeployment {
   readonly folder: string;
-  readonly key: DeploymentKey;
+  readonly keys: DeploymentKeys;
   readonly #closers: Closers;
   #server: LviServerProcess | null = null;
 
-  constructor(folder: string, key: DeploymentKey, closers: Closers = new Closers()) {
+  constructor(folder: string, keys: DeploymentKeys, closers: Closers = new Closers()) {
     this.folder = folder;
-    this.key = key;
+    this.keys = keys;
     this.#closers = closers;
   }
 
-  /** In a folder that is gone with it, under a key that nobody else has. */
+  /** In a folder that is gone with it, under keys that nobody else has. */
   static async temporary(name: string): Promise<LocalDeployment> {
-    const key: DeploymentKey = { id: name, secret: randomBytes(KEY_BYTES).toString("hex") };
-    const deployment = new LocalDeployment(await mkdtemp(join(tmpdir(), `radical-${name}-`)), key);
+    const deployment = new LocalDeployment(await mkdtemp(join(tmpdir(), `radical-${name}-`)), newDeploymentKeys(name));
     deployment.onStop(() => rm(deployment.folder, { recursive: true, force: true, maxRetries: 5 }));
     return deployment;
   }
@@ -81,17 +77,17 @@ export class LocalDeployment {
   }
 
   /** A server that is started again whenever it dies. Throws a CommandError if it does not come up. */
-  async startServer(options: Omit<LviServerOptions, "stateFolder" | "key">): Promise<LviServerProcess> {
+  async startServer(options: Omit<LviServerOptions, "stateFolder" | "keys">): Promise<LviServerProcess> {
     // Its data is of this machine: nobody goes back to an earlier release.
     const environment = { RADICAL_FINISH_UPGRADE: "yes", ...options.environment };
-    const server = await startLviServer({ ...options, environment, stateFolder: this.folder, key: this.key });
+    const server = await startLviServer({ ...options, environment, stateFolder: this.folder, keys: this.keys });
     this.onStop(() => server.stop());
     return (this.#server = server);
   }
 
   /** A second server on the same storage, which waits for the leadership. */
-  async startStandby(options: Omit<LaunchOptions, "stateFolder" | "key" | "followupTimeoutMs">): Promise<void> {
-    const standby = await startStandby({ ...options, stateFolder: this.folder, key: this.key });
+  async startStandby(options: Omit<LaunchOptions, "stateFolder" | "keys" | "followupTimeoutMs">): Promise<void> {
+    const standby = await startStandby({ ...options, stateFolder: this.folder, keys: this.keys });
     this.onStop(() => standby.stop());
   }
 
@@ -107,14 +103,14 @@ export class LocalDeployment {
 
   /** Locations in this process. Throws a CommandError for a Worker that can't be started. */
   async startEdge(options: Omit<EdgeOptions, "key">, files: WorkerFiles): Promise<Edge> {
-    const edge = await startEdge({ ...options, key: this.key }, files);
+    const edge = await startEdge({ ...options, key: this.keys.location }, files);
     this.onStop(() => edge.close());
     return edge;
   }
 
   /** A process with locations, which may not serve yet. */
   launchLocations({ buildFolder, edges, logs, environment, under }: LocationsOptions): Child {
-    const input: LocationProcessInput = { buildFolder, key: this.key, edges, logs };
+    const input: LocationProcessInput = { buildFolder, key: this.keys.location, edges, logs };
     return new Child({
       main: LOCATION_MAIN,
       args: [JSON.stringify(input)],

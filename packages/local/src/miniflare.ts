@@ -62,6 +62,8 @@ export interface EdgeOptions {
   readonly isWipeable?: boolean;
   /** Called with each line that a Worker logs. */
   readonly onLog: (level: string, message: string) => void;
+  /** Called if locations have lost the time that was moved, when they were started again. */
+  readonly onTimeLost?: (error: unknown) => void;
 }
 
 export interface Edge {
@@ -129,11 +131,12 @@ export async function startEdge(options: EdgeOptions, files: WorkerFiles): Promi
     return told.every(Boolean);
   };
 
+  /** As the locations were told. */
   let aheadMs = 0;
-  const tellAhead = async (): Promise<void> => {
+  const tellAhead = async (toMs: number): Promise<void> => {
     await Promise.all(
       options.locations.map(async ({ name }) => {
-        const { status } = await tell(AHEAD_PATH, name, String(aheadMs));
+        const { status } = await tell(AHEAD_PATH, name, String(toMs));
         if (status !== 204) throw new Error(`the location ${name} was told of its time, and answered ${status}`);
       }),
     );
@@ -142,7 +145,14 @@ export async function startEdge(options: EdgeOptions, files: WorkerFiles): Promi
   const restart = async (): Promise<void> => {
     await miniflare.setOptions(optionsFor(Number(url.port)));
     await miniflare.ready;
-    if (aheadMs > 0) await tellAhead();
+    if (aheadMs === 0) return;
+    try {
+      await tellAhead(aheadMs);
+    } catch (error) {
+      // The build serves: it began with this machine's time.
+      aheadMs = 0;
+      options.onTimeLost?.(error);
+    }
   };
 
   return {
@@ -160,9 +170,9 @@ export async function startEdge(options: EdgeOptions, files: WorkerFiles): Promi
         throw notStarted(error, options.bindings);
       }
     },
-    moveTime: (toMs) => {
+    moveTime: async (toMs) => {
+      await tellAhead(toMs);
       aheadMs = toMs;
-      return tellAhead();
     },
     heldItems: async (location, units) => {
       const answer = await tell(CACHED_PATH, location, JSON.stringify(units)).catch(() => null);

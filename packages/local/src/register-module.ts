@@ -9,13 +9,13 @@ import {
 } from "@radical/protocol";
 import type { AppBuild } from "@radical/app";
 import { CommandError } from "@radical/app/command-error";
-import { untilIndexesBuilt, type DeploymentKey, signedRequest } from "@radical/admin";
+import { type AdministrationKey, signedRequest, untilIndexesBuilt } from "@radical/admin";
 import type { Address } from "./delay-proxy.ts";
 
 /** Throws a CommandError with the server's words if it refuses. */
 export function registerModule(
   { host, port }: Address,
-  key: DeploymentKey,
+  key: AdministrationKey,
   { manifest, content }: Pick<AppBuild, "manifest" | "content">,
 ): Promise<void> {
   return putModule(`http://${host}:${port}`, key, manifest.module, content);
@@ -24,7 +24,7 @@ export function registerModule(
 /** Resolves when the module's indexes are built. Throws a CommandError that lists the items which can't be indexed as they are. */
 export function untilServable(
   { host, port }: Address,
-  key: DeploymentKey,
+  key: AdministrationKey,
   { content }: Pick<AppBuild, "content">,
   told?: (words: string) => void,
 ): Promise<void> {
@@ -35,16 +35,18 @@ export function untilServable(
   return untilIndexesBuilt({ indexes: content.indexes, ask, ...(told === undefined ? {} : { told }) });
 }
 
-/** The same. `server`: its origin. `aside`: a module of no application, so tasks go on to run on the one that is there. */
+/** The same. `server`: its origin. `isAside`: a module of no application, so tasks go on to run on the one that is there. */
 export async function putModule(
   server: string,
-  key: DeploymentKey,
+  key: AdministrationKey,
   module: ModuleHash,
   content: ModuleContent,
-  aside = false,
+  { isAside = false, deployment }: { readonly isAside?: boolean; readonly deployment?: string | undefined } = {},
 ): Promise<void> {
-  const path = `${MODULES_PATH}${module}${aside ? "?aside=yes" : ""}`;
-  const response = await signedRequest(server, key, "PUT", path, encodeModuleContent(content));
+  const path = `${MODULES_PATH}${module}${isAside ? "?aside=yes" : ""}`;
+  const response = await signedRequest(server, key, "PUT", path, encodeModuleContent(content), undefined, {
+    deployment,
+  });
   if (response.ok) return;
   throw new CommandError(
     "module_refused",

@@ -9,7 +9,7 @@ import type { LogLevel } from "@radical/lvi-server";
 import { CommandError, messageOf } from "@radical/app/command-error";
 import { Child, type Ended, type Line, MODULE_ENDING } from "./child.ts";
 import type { Address } from "./delay-proxy.ts";
-import type { DeploymentKey } from "@radical/admin";
+import { type DeploymentKeys, serverKeysText } from "@radical/admin";
 
 export interface LviServerProcess {
   /** Where it listens; while it is down, where it did. */
@@ -26,7 +26,9 @@ export interface LaunchOptions {
   /** The server's program. Default: that of this release. */
   readonly program?: string;
   readonly stateFolder: string;
-  readonly key: DeploymentKey;
+  readonly keys: DeploymentKeys;
+  /** The text that the server is given of them, if it is of a release before administration keys. */
+  readonly keysText?: string;
   /** How long an intent waits for its followup before the server runs the handler itself. Null: the server's default. */
   readonly followupTimeoutMs: number | null;
   /** Default: SQLite in the state folder. */
@@ -173,7 +175,8 @@ export async function startStandby(
 export function launchServer({
   program = SERVER_MAIN,
   stateFolder,
-  key,
+  keys,
+  keysText = serverKeysText(keys),
   followupTimeoutMs,
   storage = `sqlite:${join(stateFolder, "data.sqlite")}`,
   leaseMs = LEASE_MS,
@@ -196,7 +199,7 @@ export function launchServer({
       ...environment,
       // A server of a release that knows no read leases starts all the same.
       ...(readLeaseMs === undefined ? {} : { RADICAL_READ_LEASE_MS: String(readLeaseMs) }),
-      RADICAL_KEYS: `${key.id}:${key.secret}`,
+      RADICAL_KEYS: keysText,
     },
     errors: "lines",
     // stdout has the one line with the port, stderr the log.

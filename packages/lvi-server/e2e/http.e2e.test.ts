@@ -54,13 +54,33 @@ import {
   unitId,
   UPDATES_PATH,
   type Write,
+  ADMINISTRATIVE_PATHS,
+  DATA_PATH,
+  DEPLOYMENT_HEADER,
+  KEYS_PATH,
+  NODE_HEADER,
+  NONCE_HEADER,
 } from "@radical/protocol";
 import { moduleHash } from "@radical/wasm-host";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createLog, type Log } from "../src/log.ts";
-import { KeyRing } from "../src/http/keys.ts";
+import { KeyRing, parseKeys } from "../src/http/keys.ts";
 import { type RunningServer, type ServerOptions, startServer } from "../src/server.ts";
-import { ABSENT, incrementFollowup, incrementUnits, KEY_ID, questionOf, SECRET, TestClient } from "./test-client.ts";
+import { ADMINISTRATIVE_ROUTES, LOCATION_ROUTES, METHODS } from "../src/http/routes.ts";
+import {
+  ABSENT,
+  ADMIN_ID,
+  ADMIN_TEXT,
+  incrementFollowup,
+  incrementUnits,
+  KEY_ID,
+  KEYS_VARIABLE,
+  questionOf,
+  SECRET,
+  signedHeaders,
+  type Signing,
+  TestClient,
+} from "./test-client.ts";
 import { testModule } from "./test-module.ts";
 
 /** `(module)`, and `(module (import "env" "fetch" (func)))`. */
@@ -97,12 +117,7 @@ async function open(
 ): Promise<readonly [RunningServer, TestClient]> {
   const opened = await startServer({
     storage: ":memory:",
-    keys: new KeyRing(
-      new Map([
-        [KEY_ID, SECRET],
-        ["next", randomBytes(16)],
-      ]),
-    ),
+    keys: new KeyRing(parseKeys(`${KEYS_VARIABLE},next:${randomBytes(16).toString("hex")}`)),
     workers: 1,
     executionLimitMs,
     core: { maxReadBytes: MAX_READ_BYTES, followupTimeoutMs: FAR_MS, maxWaitMs: FAR_MS },
@@ -114,6 +129,7 @@ async function open(
     },
   });
   const itsClient = new TestClient(opened.url, await testModule());
+  if (more.deployment !== undefined) itsClient.administration = { deployment: more.deployment };
   await itsClient.register();
   return [opened, itsClient];
 }
@@ -143,11 +159,7 @@ test("the time of a server that was not started for tests is not moved", async (
     const wrong = await clientOfHasty.question(TIME_PATH, { aheadMs });
     expect(await errorOf(wrong)).toEqual([400, "malformed_message"]);
   }
-  const unsigned = await clientOfHasty.question(
-    TIME_PATH,
-    { aheadMs: 1_000 },
-    { keyId: KEY_ID, secret: randomBytes(16) },
-  );
+  const unsigned = await clientOfHasty.question(TIME_PATH, { aheadMs: 1_000 }, { isForged: true });
   expect(await errorOf(unsigned)).toEqual([401, "unauthorized"]);
 });
 
@@ -445,6 +457,12 @@ describe("administration", () => {
     const begun = (await next()) as readonly [string, SessionId, number];
     expect(begun).toEqual(["session", expect.stringMatching(/^\d+\.\d+$/), 0]);
     const [, session] = begun;
+    // Nobody guesses it from that of another one.
+    const other = await follow(UPDATES_PATH, { ...question, location: "next to it", ends: session });
+    const [, itsSession] = (await other.next()) as readonly [string, SessionId];
+    const [first, second] = [session, itsSession].map((id) => Number(id.split(".")[1]));
+    expect(Math.abs(second! - first!)).toBeGreaterThan(2 ** 20);
+    other.end();
     const hear = async (heard: Partial<Heard>): Promise<unknown> => {
       const body = Buffer.from(encodeHeard({ session, n: 0, served: [], ...heard }));
       const answer = await client.send("POST", HEARD_PATH, body);
@@ -525,9 +543,8 @@ describe("administration", () => {
     for (const path of [STATUS_PATH, MODULE_LIST_PATH]) {
       expect(await errorOf(await fetch(server.url + path))).toEqual([401, "unauthorized"]);
     }
-    const secret = randomBytes(16);
     for (const path of [LOG_PATH, SAMPLES_PATH]) {
-      expect(await errorOf(await client.send("POST", path, Buffer.from("{}"), { secret }))).toEqual([
+      expect(await errorOf(await client.send("POST", path, Buffer.from("{}"), { isForged: true }))).toEqual([
         401,
         "unauthorized",
       ]);
@@ -562,7 +579,7 @@ describe("who may speak", () => {
     const question = questionOf({ limit: 1, action: "discard", ids: ["8".repeat(32)], handler: "read" });
     const unsigned = await fetch(server.url + path, { method: "POST", body: Buffer.from(question) });
     expect(await errorOf(unsigned)).toEqual([401, "unauthorized"]);
-    for (const signing of [{ secret: randomBytes(16) }, { keyId: "other" }, { path: LVI_PATH }])
+    for (const signing of [{ isForged: true }, { keyId: "other" }, { path: LVI_PATH }])
       // oxlint-disable-next-line no-await-in-loop -- one after the other
       expect(await errorOf(await client.send("POST", path, question, signing))).toEqual([401, "unauthorized"]);
     for (const nonsense of ["", "[]", "null"])
@@ -600,48 +617,85 @@ describe("who may speak", () => {
     expect(decodeLviReply(await send(LVI_PATH, reading))).toMatchObject({ kind: "refused", code: "in_doubt" });
   });
 
-  describe("a question of a command that somebody has captured", () => {
+  describe("a request of a command that somebody has captured", () => {
     const SAMPLES = { every: 1, handlers: [], values: true, redact: [] };
     const LIMIT = { lines: 1, follow: false, level: "info" };
+    const nothing = new Uint8Array();
+    const captured = (): Signing => ({ timeMs: Date.now(), nonce: randomBytes(16).toString("hex") });
 
     test.each([
-      [LOG_PATH, LIMIT],
-      [SAMPLES_PATH, SAMPLES],
-      [LIVES_PATH, { every: 1 }],
-      [TASKS_PATH, { limit: 1 }],
-      [TASK_ORDERS_PATH, { action: "discard", ids: ["8".repeat(32)], callAgain: false }],
-    ])("%s: answered once", async (path, question) => {
-      const [bytes, signing] = [questionOf(question), { timeMs: Date.now() }];
-      const first = await client.send("POST", path, bytes, signing);
+      ["POST", LOG_PATH, LIMIT],
+      ["POST", SAMPLES_PATH, SAMPLES],
+      ["POST", LIVES_PATH, { every: 1 }],
+      ["POST", TASKS_PATH, { limit: 1 }],
+      ["POST", TASK_ORDERS_PATH, { action: "discard", ids: ["8".repeat(32)], callAgain: false }],
+      ["GET", STATUS_PATH, null],
+      ["GET", MODULE_LIST_PATH, null],
+      ["GET", CONTENTION_PATH, null],
+    ])("%s %s: answered once", async (method, path, question) => {
+      const bytes = question === null ? nothing : questionOf(question);
+      const signing = captured();
+      const first = await client.send(method, path, bytes, signing);
       expect(first.status).toBe(200);
       await first.body?.cancel();
-      const again = await client.send("POST", path, bytes, signing);
+      const again = await client.send(method, path, bytes, signing);
       expect([again.status, await again.json()]).toEqual([
         401,
-        { error: expect.objectContaining({ message: "this question was asked before" }) as unknown },
+        { error: expect.objectContaining({ message: "this request was answered before" }) as unknown },
       ]);
-      // A request without a key can't use up the nonce of a question.
-      const fresh = questionOf(question);
-      expect((await client.send("POST", path, fresh, { secret: randomBytes(16) })).status).toBe(401);
-      const asked = await client.send("POST", path, fresh);
+      // A stranger can't use up the nonce of another.
+      const fresh = captured();
+      expect((await client.send(method, path, bytes, { ...fresh, isForged: true })).status).toBe(401);
+      const asked = await client.send(method, path, bytes, fresh);
       expect(asked.status).toBe(200);
       await asked.body?.cancel();
     });
 
-    test("of a command without nonces: it is told, and gets no answer", async () => {
-      const response = await client.send("POST", LOG_PATH, Buffer.from(JSON.stringify(LIMIT)));
-      expect(await errorOf(response)).toEqual([400, "malformed_message"]);
+    test("a registration counts once: an older module does not come back by it", async () => {
+      const { hash, bytes } = await testModule();
+      const signing = captured();
+      expect((await client.send("PUT", MODULES_PATH + hash, bytes, signing)).status).toBe(204);
+      expect(await errorOf(await client.send("PUT", MODULES_PATH + hash, bytes, signing))).toEqual([
+        401,
+        "unauthorized",
+      ]);
+    });
+
+    test("with another body, to another path, by another method, at another time, with another nonce: refused", async () => {
+      const bytes = questionOf(LIMIT);
+      const signed = captured();
+      for (const [method, path, changed] of [
+        ["POST", LOG_PATH, { body: questionOf({ ...LIMIT, lines: 1_000 }) }],
+        ["POST", SAMPLES_PATH, { path: LOG_PATH }],
+        ["POST", `${LOG_PATH}?`, { path: LOG_PATH, as: "administration" }],
+        ["PUT", LOG_PATH, {}],
+      ] as const)
+        // oxlint-disable-next-line no-await-in-loop -- one after the other
+        expect((await client.send(method, path, bytes, { ...signed, ...changed })).status).toBeGreaterThan(400);
+      const headers = signedHeaders("POST", LOG_PATH, bytes, signed);
+      for (const changed of [
+        { [TIME_HEADER]: String(signed.timeMs! + 1) },
+        { [NONCE_HEADER]: "ab".repeat(16) },
+        { [DEPLOYMENT_HEADER]: "shop" },
+        { [NODE_HEADER]: "b" },
+      ]) {
+        const init = { method: "POST", headers: { ...headers, ...changed }, body: Buffer.from(bytes) };
+        // oxlint-disable-next-line no-await-in-loop -- likewise
+        expect(await errorOf(await fetch(server.url + LOG_PATH, init))).toEqual([401, "unauthorized"]);
+      }
+      // None of them has used up its nonce.
+      expect((await client.send("POST", LOG_PATH, bytes, signed)).status).toBe(200);
     });
 
     test("is not answered by a server that has started since, nor by one of another deployment", async () => {
       const timeMs = Date.now() - 1;
       const [later, asker] = await open(FAR_MS, { deployment: "shop-production" });
       try {
-        const to = (deployment?: string, signing = {}): Promise<Response> =>
-          asker.question(LOG_PATH, { ...LIMIT, ...(deployment === undefined ? {} : { deployment }) }, signing);
-        const captured = await to("shop-production", { timeMs });
-        expect([captured.status, await captured.text()]).toEqual([503, expect.stringContaining("before this server")]);
-        for (const other of ["shop-staging", undefined]) {
+        const to = (deployment: string, signing: Signing = {}): Promise<Response> =>
+          asker.question(LOG_PATH, LIMIT, { ...signing, deployment });
+        const old = await to("shop-production", { timeMs });
+        expect([old.status, await old.text()]).toEqual([503, expect.stringContaining("before this server")]);
+        for (const other of ["shop-staging", ""]) {
           // oxlint-disable-next-line no-await-in-loop -- one after the other
           const refused = await to(other);
           // oxlint-disable-next-line no-await-in-loop -- likewise
@@ -650,6 +704,71 @@ describe("who may speak", () => {
         expect((await to("shop-production")).status).toBe(200);
       } finally {
         await later.close();
+      }
+    });
+  });
+
+  describe("locations and administration have different keys", () => {
+    test.each([
+      ...ADMINISTRATIVE_PATHS.map((path) => [METHODS[ADMINISTRATIVE_ROUTES[path]][0]!, path] as const),
+      ["PUT", MODULES_PATH + "0".repeat(64)] as const,
+      ["GET", MODULES_PATH + "0".repeat(64)] as const,
+      ["GET", `${MODULES_PATH}${"0".repeat(64)}/content`] as const,
+    ])("%s %s is not for a location", async (method, path) => {
+      const response = await client.send(method, path, new Uint8Array(), { as: "location" });
+      const { error } = (await response.json()) as { readonly error: { readonly message: string } };
+      expect([response.status, error.message]).toEqual([
+        401,
+        `"${KEY_ID}" is the key of a location, and this path is for administration`,
+      ]);
+    });
+
+    test.each(Object.keys(LOCATION_ROUTES))("POST %s is not for administration", async (path) => {
+      const response = await client.send("POST", path, new Uint8Array(), { as: "administration" });
+      const { error } = (await response.json()) as { readonly error: { readonly message: string } };
+      expect([response.status, error.message]).toEqual([
+        401,
+        `"${ADMIN_ID}" is an administration key, and this path is for locations`,
+      ]);
+    });
+
+    test("a module aside is for administration, and one of an application is not", async () => {
+      const aside = new TestClient(server.url, await testModule());
+      const { hash } = await testModule();
+      // That of the application stays one, whatever is registered later.
+      const { bytes } = await testModule();
+      expect((await client.send("PUT", `${MODULES_PATH}${hash}?aside=yes`, bytes)).status).toBe(204);
+      expect(await aside.read("not aside")).toBe(0);
+      const asked = encodeLviRequest(client.requestOf("read", "x", null));
+      expect(await errorOf(await client.send("POST", DATA_PATH, asked))).toEqual([401, "unauthorized"]);
+      const { content } = await testModule();
+      const other = { ...content, limits: { ...content.limits, accesses: content.limits.accesses - 1 } };
+      const itsHash = moduleHash(other);
+      const put = await client.send("PUT", `${MODULES_PATH}${itsHash}?aside=yes`, encodeModuleContent(other));
+      expect([put.status, await put.text()]).toEqual([204, ""]);
+      const toAside = encodeLviRequest({ ...client.requestOf("read", "x", null), module: itsHash });
+      expect(await errorOf(await client.send("POST", LVI_PATH, toAside))).toEqual([401, "unauthorized"]);
+      expect((await client.send("POST", DATA_PATH, toAside)).status).toBe(200);
+    });
+
+    test("the public halves are told to anybody, and nothing else", async () => {
+      const answer = await fetch(`${server.url}${KEYS_PATH}`);
+      const half = ADMIN_TEXT.split(":")[2]!;
+      expect([answer.status, await answer.json()]).toEqual([200, { administration: { [ADMIN_ID]: half } }]);
+    });
+
+    test("a server without an administration key says what to do", async () => {
+      const keys = new KeyRing({ locations: new Map([[KEY_ID, SECRET]]), administration: new Map() });
+      const onHalt = (reason: string): never => {
+        throw new Error(reason);
+      };
+      const before = await startServer({ storage: ":memory:", keys, workers: 1, log: createServerLog(), onHalt });
+      try {
+        const answer = await new TestClient(before.url, await testModule()).send("GET", STATUS_PATH, new Uint8Array());
+        const { error } = (await answer.json()) as { readonly error: { readonly hint: string } };
+        expect([answer.status, error.hint]).toEqual([401, expect.stringContaining("radical secrets new-keys")]);
+      } finally {
+        await before.close();
       }
     });
   });

@@ -54,7 +54,7 @@ export async function leaveWork(
 
 /** As the commits of their parents would. */
 async function putTasks(address: StorageAddress, { due, delayed }: OwedWork): Promise<void> {
-  const hasher = new KeyRing(new Map([["owed", randomBytes(32)]])).callHashes;
+  const hasher = new KeyRing({ locations: new Map([["owed", randomBytes(32)]]), administration: new Map() }).callHashes;
   const storage = await openStorage(address, { retentionMs: DAY_MS, hasher });
   try {
     const led = await storage.acquireLeadership(await storage.readLeadership(), 0, 0);

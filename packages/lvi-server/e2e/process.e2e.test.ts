@@ -13,7 +13,16 @@ import { drawn } from "@radical/command-line/short-tier";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { CREDENTIALS, type DynamoDbLocal, hasDynamoDbLocal, startDynamoDbLocal } from "./dynamodb/dynamodb-local.ts";
 import { SETTING_NAMES, variableOf } from "../src/options.ts";
-import { ABSENT, incrementFollowup, incrementUnits, KEY_ID, SECRET, TestClient } from "./test-client.ts";
+import {
+  ABSENT,
+  ADMIN_ID,
+  ADMIN_TEXT,
+  incrementFollowup,
+  incrementUnits,
+  KEY_ID,
+  SECRET,
+  TestClient,
+} from "./test-client.ts";
 import { dynamoStorage, sqliteStorage, type StorageUnderTest } from "./storage-under-test.ts";
 import { testModule } from "./test-module.ts";
 import { logged, runToEnd, type ServerProcess, spawnServer, startProcess } from "./test-process.ts";
@@ -378,7 +387,7 @@ describe.runIf(isHere)("the process", () => {
   test("keys are rotated under load, and no request fails", async () => {
     const file = path.join(folder, "keys");
     const keysOf = (...ids: string[]): string =>
-      ids.map((id) => `${id}:${SECRETS_BY_ID[id]!.toString("hex")}\n`).join("");
+      [...ids.map((id) => `${id}:${SECRETS_BY_ID[id]!.toString("hex")}`), ADMIN_TEXT].join("\n");
     // As secrets are replaced: another file under the same name.
     const replaceKeys = async (text: string): Promise<void> => {
       await writeFile(`${file}.next`, text);
@@ -414,7 +423,7 @@ describe.runIf(isHere)("the process", () => {
     await someMore();
     await replaceKeys(keysOf("old", "next"));
     child.kill("SIGHUP");
-    expect(await logged(child, "keys_loaded")).toMatchObject({ keys: "old, next" });
+    expect(await logged(child, "keys_loaded")).toMatchObject({ keys: `old, next, ${ADMIN_ID}` });
     await someMore();
     signWith("next");
     await someMore();
@@ -424,7 +433,7 @@ describe.runIf(isHere)("the process", () => {
     await someMore();
     // Without the signal: the change is seen.
     await replaceKeys(keysOf("next"));
-    expect(await logged(child, "keys_loaded")).toMatchObject({ keys: "next" });
+    expect(await logged(child, "keys_loaded")).toMatchObject({ keys: `next, ${ADMIN_ID}` });
     await someMore();
     ending.abort();
     await Promise.all(load);
@@ -494,7 +503,12 @@ describe.runIf(isHere)("the process", () => {
       .trimEnd()
       .split("\n")
       .map((text) => JSON.parse(text) as Readonly<Record<string, unknown>>);
-    expect(lines[0]).toMatchObject({ level: "info", event: "configuration", leaseMs: "5000", keys: KEY_ID });
+    expect(lines[0]).toMatchObject({
+      level: "info",
+      event: "configuration",
+      leaseMs: "5000",
+      keys: `${KEY_ID}, ${ADMIN_ID}`,
+    });
     expect(lines.map(({ event }) => event)).toEqual(expect.arrayContaining(["request", "near_storage", "stopped"]));
     expect(errors).not.toContain(SECRET.toString("hex"));
   });
@@ -504,14 +518,15 @@ describe.runIf(isHere)("the process", () => {
     expect([wrong.code, wrong.errors]).toEqual([2, expect.stringContaining(String.raw`\"soon\"`)]);
     const unknown = await runToEnd(spawnServer(["--nothing"]));
     expect([unknown.code, unknown.errors]).toEqual([2, expect.stringContaining("--nothing")]);
-    expect(wrong.errors).toMatch(/\n {2}--followup-timeout-ms +soon +command line +<-- wrong\n/);
+    const { configuration } = JSON.parse(wrong.errors) as { configuration: string };
+    expect(configuration).toMatch(/\n {2}--followup-timeout-ms +soon +command line +<-- wrong\n/);
     const twin = await runToEnd(spawnServer([], { RADICAL_LEASE_MS: "soon" }));
     expect([twin.code, twin.errors]).toEqual([2, expect.stringContaining("RADICAL_LEASE_MS must be an integer")]);
     const keyless = await runToEnd(spawnServer([], { RADICAL_KEYS: "" }));
     expect([keyless.code, keyless.errors]).toEqual([2, expect.stringContaining("RADICAL_KEYS")]);
-    // The log's own line comes first.
+    // Nothing of it is plain text, which no alarm could read.
     for (const { errors } of [wrong, unknown, twin, keyless])
-      expect(JSON.parse(errors.split("\n")[0]!)).toMatchObject({ level: "error", event: "not_started" });
+      expect(JSON.parse(errors)).toMatchObject({ level: "error", event: "not_started", exitCode: 2 });
     const help = await runToEnd(spawnServer(["--help"]));
     expect([help.code, help.out]).toEqual([0, expect.stringContaining("Examples:")]);
     for (const name of SETTING_NAMES) {

@@ -22,3 +22,14 @@ test("lines of handlers are written whatever the least level is, unless that is 
   const line = { level: "debug", event: "handler_log", handler: "f", message: "\u001b" };
   expect(written).toMatchObject([[line], [line], [line], [line], []]);
 });
+
+test("a line of metrics is for programs: operators who follow the log are not shown it", () => {
+  const written = (["info", "warn"] as const).map((level) => {
+    const lines: string[] = [];
+    const log = createLog(level, (line) => lines.push(line));
+    log.metrics({ Requests: 3 });
+    expect(log.recent.last(10, "debug")).toEqual([]);
+    return lines.map((line) => JSON.parse(line) as unknown);
+  });
+  expect(written).toMatchObject([[{ level: "info", event: "metrics", Requests: 3 }], []]);
+});

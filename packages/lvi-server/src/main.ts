@@ -9,10 +9,11 @@ import { readFileSync, watchFile } from "node:fs";
 import { terminalText } from "@radical/protocol";
 import type { GivenOptions } from "@radical/command-line";
 import { KeyRing, parseKeys } from "./http/keys.ts";
-import { createLog, type Log } from "./log.ts";
+import { createLog, type LAST_EVENTS, type Log } from "./log.ts";
 import {
   configurationFields,
   describeConfiguration,
+  keyIds,
   KEYS_VARIABLE,
   type KeySources,
   type Options,
@@ -23,13 +24,23 @@ import { type RunningServer, startServer } from "./server.ts";
 import { openStorage, sealingKeysOf } from "./storage/storage-address.ts";
 import { StorageError } from "./storage/storage.ts";
 
+const BYTES_PER_MB = 1_048_576;
+
 /** How often the file of keys is looked at. */
 const KEYS_INTERVAL_MS = 1_000;
 
+const EXIT_FAILED = 1;
+const EXIT_WRONG_OPTIONS = 2;
+
 process.on("uncaughtException", (error, origin) => {
-  tell(origin === "unhandledRejection" ? "unhandled_rejection" : "uncaught_exception", stackOf(error));
+  const event = origin === "unhandledRejection" ? "unhandled_rejection" : "uncaught_exception";
+  tell(event, stackOf(error), EXIT_FAILED);
   // What is durable is right: a fresh process recovers from it.
-  process.exit(1);
+  process.exit(EXIT_FAILED);
+});
+// Node's own words about them are plain text.
+process.removeAllListeners("warning").on("warning", ({ name, message }) => {
+  createLog("warn", (line) => process.stderr.write(line)).warn("process_warning", { name, reason: message });
 });
 
 const keySources: KeySources = { variable: process.env[KEYS_VARIABLE], read: (file) => readFileSync(file, "utf8") };
@@ -42,8 +53,10 @@ switch (commandLine.kind) {
     refuse(`${commandLine.message}\n${commandLine.hint}`);
     break;
   case "wrong":
-    refuse([...commandLine.wrong.values()].join("\n"));
-    process.stderr.write(`\n${describeConfiguration(commandLine.given, keySources.variable, commandLine.wrong)}\n`);
+    refuse(
+      [...commandLine.wrong.values()].join("\n"),
+      describeConfiguration(commandLine.given, keySources.variable, commandLine.wrong),
+    );
     break;
   case "options":
     try {
@@ -55,10 +68,10 @@ switch (commandLine.kind) {
     }
 }
 
-/** Wrong options: nothing was done. */
-function refuse(reason: string): void {
-  tell("not_started", reason);
-  process.exitCode = 2;
+/** Wrong options: nothing was done. `configuration`: all of it, as a table. */
+function refuse(reason: string, configuration?: string): void {
+  tell("not_started", reason, EXIT_WRONG_OPTIONS, configuration);
+  process.exitCode = EXIT_WRONG_OPTIONS;
 }
 
 async function run(given: GivenOptions, options: Options): Promise<void> {
@@ -67,6 +80,7 @@ async function run(given: GivenOptions, options: Options): Promise<void> {
   const log = createLog(options.logLevel, (line) => process.stderr.write(line));
   log.info("configuration", configurationFields(given, options.keys));
   const keys = new KeyRing(options.keys);
+  if (keys.administration.size === 0) log.warn("no_administration_key", { reason: NO_ADMINISTRATION_KEY });
   if (options.keysFile !== null) rereadKeys(options.keysFile, keys, log);
 
   let server: RunningServer | null = null;
@@ -120,12 +134,17 @@ async function run(given: GivenOptions, options: Options): Promise<void> {
       bytes: options.locationBytes,
       workersPercent: options.locationWorkersPercent,
     },
+    watch: {
+      intervalMs: options.metricsIntervalMs,
+      ...(options.metricsNamespace === null ? {} : { namespace: options.metricsNamespace }),
+      ...(options.memoryMb === null ? {} : { memoryBytes: options.memoryMb * BYTES_PER_MB }),
+    },
     log,
     onHalt: (reason, cause) => {
       // What is durable is right: a fresh process recovers from it.
       if (cause === "broken") log.error("halted", { reason });
       else log.warn("taken_over", { reason });
-      process.exit(1);
+      process.exit(EXIT_FAILED);
     },
   });
 
@@ -134,13 +153,16 @@ async function run(given: GivenOptions, options: Options): Promise<void> {
   );
 }
 
+const NO_ADMINISTRATION_KEY =
+  "nobody can administer this server, and no module can be registered: give it the public half of a key, by `radical secrets new-keys`";
+
 /** Rotation: the file is read again on SIGHUP and when it has changed. One that is wrong changes nothing. */
 function rereadKeys(file: string, keys: KeyRing, log: Log): void {
   const reread = (cause: string): void => {
     try {
       const parsed = parseKeys(readFileSync(file, "utf8"));
       keys.replace(parsed);
-      log.info("keys_loaded", { cause, keys: [...parsed.keys()].join(", ") });
+      log.info("keys_loaded", { cause, keys: keyIds(parsed).join(", ") });
     } catch (error) {
       log.error("keys_not_loaded", { cause, reason: error instanceof Error ? error.message : String(error) });
     }
@@ -150,10 +172,13 @@ function rereadKeys(file: string, keys: KeyRing, log: Log): void {
   watchFile(file, { interval: KEYS_INTERVAL_MS, persistent: false }, () => reread("file changed"));
 }
 
-function fail(error: unknown, event: "not_started" | "not_stopped" = "not_started"): void {
+type LastEvent = (typeof LAST_EVENTS)[number];
+
+function fail(error: unknown, event: LastEvent = "not_started"): void {
   const wrongOption = (error instanceof StorageError && error.effect === "none") || isAddressError(error);
-  tell(event, wrongOption && error instanceof Error ? error.message : stackOf(error));
-  process.exitCode = wrongOption ? 2 : 1;
+  const exitCode = wrongOption ? EXIT_WRONG_OPTIONS : EXIT_FAILED;
+  tell(event, wrongOption && error instanceof Error ? error.message : stackOf(error), exitCode);
+  process.exitCode = exitCode;
 }
 
 function stackOf(error: unknown): string {
@@ -161,10 +186,13 @@ function stackOf(error: unknown): string {
 }
 
 /** Why the process ends. Whatever the level of the log: nothing else tells of it, and alarms look for it there. */
-function tell(event: string, reason: string): void {
-  if (process.stderr.isTTY)
-    process.stderr.write(`radical-lvi-server: ${reason.split("\n").map(terminalText).join("\n")}\n`);
-  else createLog("error", (line) => process.stderr.write(line)).error(event, { reason });
+function tell(event: LastEvent, reason: string, exitCode: number, configuration?: string): void {
+  if (process.stderr.isTTY) {
+    const words = reason.split("\n").map(terminalText).join("\n");
+    process.stderr.write(`radical-lvi-server: ${words}\n${configuration === undefined ? "" : `\n${configuration}\n`}`);
+    return;
+  }
+  createLog("error", (line) => process.stderr.write(line)).error(event, { reason, exitCode, configuration });
 }
 
 /** The address can't be listened on: taken, or not ours. */

@@ -8,6 +8,7 @@ import { Metrics } from "./metrics.ts";
 const LOAD = {
   executions: 7,
   pending: 3,
+  oldestPendingMs: 4_500,
   waiting: 2,
   overdue: 19,
   running: 1,
@@ -51,6 +52,9 @@ function metricsOf(load: () => Load = () => LOAD): Metrics {
     epoch: () => 3,
     listeners: () => 6,
     leases: () => ({ granted: 22, revoked: 23, lapsed: 24 }),
+    throttles: () => 25,
+    memoryBoundBytes: () => 26_000,
+    loopDelayMs: () => 27,
   });
 }
 
@@ -106,6 +110,10 @@ test("what is counted comes out as Prometheus text", async () => {
     "radical_executions_waiting 2",
     "radical_executions_running 1",
     "radical_intents_pending 3",
+    "radical_intent_oldest_seconds 4.5",
+    "radical_storage_throttles_total 25",
+    "radical_memory_bound_bytes 26000",
+    "radical_event_loop_delay_seconds 0.027",
     "radical_units_locked 5",
     "radical_hot_units 11",
     "radical_hot_bytes 1100",
@@ -146,6 +154,24 @@ test("what is under way is gone through once, however many metrics are parts of 
   });
   await metrics.text();
   expect(times).toBe(1);
+});
+
+test("the totals of a minute's metrics are sums over all labels", () => {
+  const metrics = metricsOf();
+  const times = { receivedAtMs: 0, sentAtMs: 0 };
+  metrics.replied({ kind: "valid", commitId: null, times, asOf: null });
+  metrics.replied({ kind: "refused", code: "busy", message: "", retryAfterMs: 1_000, asOf: null });
+  metrics.note({ name: "ticks_missed", handler: "nightly", times: 3 });
+  metrics.note({ name: "ticks_made", handler: "nightly", times: 2 });
+  metrics.operated("load", 2, null);
+  metrics.operated("store_intent", 20, "unknown");
+  metrics.requested("lvi", 200, 1);
+  metrics.requested("lvi", 503, 2);
+  metrics.requested("status", 200, 9_000);
+  const { latency, storage, ...counts } = metrics.totals;
+  expect(counts).toEqual({ requests: 2, refused: 1, missedTicks: 3, storageFailures: 1, throttles: 25 });
+  expect(latency.sum).toBeCloseTo(0.003);
+  expect(storage.sum).toBeCloseTo(0.022);
 });
 
 test("tables are told apart up to a number: locations name them", async () => {

@@ -11,6 +11,7 @@ import type { RunResult, RunAccess } from "./core/run.ts";
 import { START_DELAYS_SECONDS, type TaskCounts } from "./core/task-table.ts";
 import type { WorkflowCounts } from "./core/workflow-table.ts";
 import type { WorkerLoad } from "./execution/worker-pool.ts";
+import type { Totals } from "./minute-metrics.ts";
 import { type Count, CounterTally, HistogramTally, KeptHistogram } from "./tallies.ts";
 
 /** Most tables that are told apart: their names come from locations. */
@@ -33,6 +34,9 @@ const ALARMS = {
 const BREAKER_STATES: readonly ServiceStatus["breaker"][] = ["closed", "open", "probing"];
 const NO_DELAYS = new Distribution(START_DELAYS_SECONDS);
 
+/** Of a tick that made no task. */
+const MISSED = "missed";
+
 /** Where the metrics look when they are asked for. */
 export interface Gauges {
   /** Null: this server does not serve. */
@@ -49,6 +53,12 @@ export interface Gauges {
   listeners(): number;
   /** Of read leases, since the server has started; null: this server does not serve. */
   leases(): LeaseCounts | null;
+  /** How many requests of storage were throttled, since the server has started. */
+  throttles(): number;
+  /** The memory that the process may take. */
+  memoryBoundBytes(): number;
+  /** The delay of the event loop in the last whole minute, 99th percentile. */
+  loopDelayMs(): number;
 }
 
 export class Metrics {
@@ -116,10 +126,24 @@ export class Metrics {
     ofLeases("radical_read_leases_granted_total", "Units that a session of a location was leased.", "granted");
     ofLeases("radical_read_leases_revoked_total", "Those whose lease was revoked.", "revoked");
     ofLeases("radical_sessions_lapsed_total", "Sessions that did not hear of a revocation in time.", "lapsed");
+    void new Counter({
+      name: "radical_storage_throttles_total",
+      help: "Requests of storage that were throttled, whether they succeeded later or not.",
+      registers: [this.#registry],
+      collect() {
+        this.reset();
+        this.inc(gauges.throttles());
+      },
+    });
     const ofLoad = (name: string, help: string, of: Exclude<keyof Load, "tasks" | "workflows">): void =>
       this.#gauge(name, help, () => this.#load?.[of] ?? 0);
     ofLoad("radical_executions", "Executions under way.", "executions");
     ofLoad("radical_intents_pending", "Intents that are durable and not applied.", "pending");
+    this.#gauge(
+      "radical_intent_oldest_seconds",
+      "Age of the oldest of those; 0 if there are none.",
+      () => (this.#load?.oldestPendingMs ?? 0) / 1_000,
+    );
     ofLoad("radical_intents_overdue", "Those of which a run in place of the followup was ended.", "overdue");
     ofLoad("radical_executions_waiting", "Executions that wait for units that others hold.", "waiting");
     ofLoad("radical_executions_clearing", "Executions that wait for read leases to end.", "clearing");
@@ -138,6 +162,12 @@ export class Metrics {
     ofWorkers("radical_workers_busy", "Those that run a handler.", "busy");
     ofWorkers("radical_workers_aside", "Those of the busy ones that others have taken the place of.", "aside");
     ofWorkers("radical_worker_queue", "Runs that wait for a worker.", "queued");
+    this.#gauge("radical_memory_bound_bytes", "Memory that the process may take.", () => gauges.memoryBoundBytes());
+    this.#gauge(
+      "radical_event_loop_delay_seconds",
+      "Delay of the event loop in the last whole minute, 99th percentile.",
+      () => gauges.loopDelayMs() / 1_000,
+    );
     this.#gauge("radical_serving", "1 if this server leads and serves.", () => (this.#load === null ? 0 : 1));
     this.#gauge("radical_update_listeners", "Isolates of locations that listen for updates.", () => gauges.listeners());
     this.#gauge("radical_epoch", "Epoch of the leadership; 0 before the server leads.", () => gauges.epoch());
@@ -152,6 +182,30 @@ export class Metrics {
     this.#load = this.#gauges.load();
     this.#workflows = this.#gauges.workflows();
     return this.#registry.metrics();
+  }
+
+  /** Goes through what is counted. */
+  get totals(): Totals {
+    const sum = (counts: readonly Count[]): number => counts.reduce((all, { count }) => all + count, 0);
+    const merged = (all: readonly Distribution[]): Distribution => {
+      const one = new Distribution(SECONDS);
+      for (const each of all) one.add(each);
+      return one;
+    };
+    const replies = this.#replies.children;
+    return {
+      requests: sum(replies.map(({ child }) => child)),
+      refused: sum(replies.flatMap(({ labels, child }) => (labels["kind"] === "refused" ? [child] : []))),
+      missedTicks: sum(
+        this.#ticks.children.flatMap(({ labels, child }) => (labels["result"] === MISSED ? [child] : [])),
+      ),
+      storageFailures: sum(this.#storageFailures.children.map(({ child }) => child)),
+      throttles: this.#gauges.throttles(),
+      latency: merged(
+        this.#requests.children.flatMap(({ labels, child }) => (labels["route"] === "lvi" ? [child] : [])),
+      ),
+      storage: merged(this.#storage.children.map(({ child }) => child)),
+    };
   }
 
   #effectGauges(gauges: Gauges): void {
@@ -223,7 +277,7 @@ export class Metrics {
         return;
       case "ticks_made":
       case "ticks_missed":
-        this.#ticks.child({ handler: handler ?? "", result: name === "ticks_made" ? "made" : "missed" }).count +=
+        this.#ticks.child({ handler: handler ?? "", result: name === "ticks_made" ? "made" : MISSED }).count +=
           times ?? 0;
         return;
       case "stale":

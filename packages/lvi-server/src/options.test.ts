@@ -92,6 +92,9 @@ const WRONG: readonly (readonly [Texts, RegExp])[] = [
   [{ advertise: "https://user:hunter2@primary-1.example" }, /^--advertise must be an .* without a password/],
   [{ workers: "0" }, /--workers must .* "0"/],
   [{ followupTimeoutMs: "-1" }, /--followup-timeout-ms must .* "-1"/],
+  [{ metricsNamespace: "AWS/EC2" }, /^--metrics-namespace must .* not begin with AWS\/, and is "AWS\/EC2"\.$/],
+  [{ metricsNamespace: "my shop" }, /--metrics-namespace must .* "my shop"/],
+  [{ memoryMb: "1" }, /--memory-mb must .* "1"/],
   [{ logLevel: "loud" }, /--log-level must be one of debug.* "loud"/],
   [{ exitWithParent: "maybe" }, /--exit-with-parent must be one of yes, no, and is "maybe"/],
 ];
@@ -101,9 +104,9 @@ test.each(WRONG)("%j is refused by name", (texts, message) => {
 });
 
 test("keys come from the environment or from a file", () => {
-  expect([...optionsOf().keys.keys()]).toEqual(["a"]);
+  expect([...optionsOf().keys.locations.keys()]).toEqual(["a"]);
   const text = "# since spring\nb:ffffffffffffffffffffffffffffffff\n";
-  expect([...optionsOf({ keysFile: "keys" }, keys(undefined, text)).keys.keys()]).toEqual(["b"]);
+  expect([...optionsOf({ keysFile: "keys" }, keys(undefined, text)).keys.locations.keys()]).toEqual(["b"]);
   const wrong = (texts: Texts, sources: KeySources): string => wordsOf(line(texts, sources));
   expect(wrong({}, keys(undefined))).toMatch(/^RADICAL_KEYS: there is no key/);
   expect(wrong({ keysFile: "keys" }, keys(undefined))).toMatch(/^The file of keys "keys": can't be read: no such file/);

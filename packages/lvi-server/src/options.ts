@@ -39,7 +39,7 @@ export const SETTINGS = {
   keysFile: {
     kind: "text",
     placeholder: "file",
-    words: `keys that locations sign with, a line "<id>:<hex>" each; read again on SIGHUP and when it changes. Instead of ${KEYS_VARIABLE}`,
+    words: `keys that locations and commands sign with, a line "<id>:<hex>" or "<id>:ed25519:<hex>" each; read again on SIGHUP and when it changes. Instead of ${KEYS_VARIABLE}`,
   },
   sealingKeys: {
     kind: "text",
@@ -199,6 +199,28 @@ export const SETTINGS = {
     words:
       "write the storage in the newest schema of this release as soon as it leads; no earlier release can serve it then",
   },
+  memoryMb: {
+    kind: "number",
+    least: 16,
+    most: 16_777_216,
+    words:
+      "memory in MiB that the process may take, beyond most of which it warns (default: that of its control group, or of the machine)",
+  },
+  metricsNamespace: {
+    kind: "text",
+    placeholder: "name",
+    words:
+      "namespace in CloudWatch of the metrics that the log then has in a line a minute (default: it has no such line)",
+    parse: namespaceOf,
+  },
+  metricsIntervalMs: {
+    kind: "number",
+    unit: "ms",
+    default: 60_000,
+    least: 100,
+    most: 3_600_000,
+    words: "how often the server looks at itself, warns, and writes the line of metrics",
+  },
   virtualTimeMs: {
     kind: "number",
     unit: "ms",
@@ -218,6 +240,13 @@ function hostOf(text: string): string {
 function deploymentOf(text: string): string {
   if (!/^[A-Za-z0-9._-]{1,100}$/.test(text))
     throw new WrongValue("be letters, digits, dots, dashes and _, at most 100");
+  return text;
+}
+
+/** As CloudWatch takes it. */
+function namespaceOf(text: string): string {
+  if (!/^[\w./#:-]{1,255}$/.test(text) || text.startsWith("AWS/"))
+    throw new WrongValue("be letters, digits and ./#:_-, at most 255, and not begin with AWS/");
   return text;
 }
 
@@ -263,7 +292,8 @@ function serverCommand(version: string): Command<typeof SETTINGS> {
     environment: ENVIRONMENT,
     options: SETTINGS,
     notes: `Environment:
-  ${KEYS_VARIABLE}   keys that locations sign with, "<id>:<hex>,…"; required, or else --keys-file
+  ${KEYS_VARIABLE}   keys that locations sign with, "<id>:<hex>,…", and public halves of those of administration,
+                 "<id>:ed25519:<hex>"; required, or else --keys-file
   AWS_*          credentials and region for DynamoDB, as the AWS SDK finds them; profiles and roles too`,
     exitCodes: ["stopped on request", "failed", "wrong options"],
     examples: [
@@ -357,8 +387,13 @@ export function describeConfiguration(
     .join("\n");
 }
 
+/** Of both kinds. */
+export function keyIds({ locations, administration }: Keys): readonly string[] {
+  return [...locations.keys(), ...administration.keys()];
+}
+
 /** The configuration for a line of log. */
 export function configurationFields(given: GivenOptions, keys: Keys): Readonly<Record<string, string>> {
   const fields = Object.entries(given).flatMap(([name, { text }]) => (text === null ? [] : [[name, text] as const]));
-  return { ...Object.fromEntries(fields), keys: [...keys.keys()].join(", ") };
+  return { ...Object.fromEntries(fields), keys: keyIds(keys).join(", ") };
 }

@@ -26,19 +26,27 @@ import { checkModule } from "./execution/module-check.ts";
 import { WorkerPool } from "./execution/worker-pool.ts";
 import { executorWithFailpoints, storageWithFailpoints } from "./failpoint-ports.ts";
 import { failpoint } from "./failpoints.ts";
-import { createHttpServer, type ServerState, type Serving } from "./http/http-server.ts";
+import { createHttpServer, type ServerState, type Serving, stateNameOf } from "./http/http-server.ts";
 import type { KeyRing } from "./http/keys.ts";
 import { acquireLeadership, holding, PROCESS_CLOCK } from "./leadership.ts";
 import type { Log } from "./log.ts";
 import { Metrics } from "./metrics.ts";
+import { ProcessVitals } from "./process-vitals.ts";
 import { readSchedules } from "./schedules-read.ts";
 import { ServiceCaller } from "./service-caller.ts";
 import { observedStorage } from "./storage/observed-storage.ts";
 import { SealedStorage } from "./storage/sealing/sealed-storage.ts";
 import type { SealingKeyStore } from "./storage/sealing/sealing-key.ts";
 import { SqliteStorage } from "./storage/sqlite-storage.ts";
-import { type SchemaState, type Storage, StorageError, type StoredModule } from "./storage/storage.ts";
+import {
+  OF_NO_APPLICATION,
+  type SchemaState,
+  type Storage,
+  StorageError,
+  type StoredModule,
+} from "./storage/storage.ts";
 import type { Ahead } from "./virtual-time.ts";
+import { VitalsWatch } from "./vitals-watch.ts";
 
 export interface ServerOptions {
   /** The SQLite file, or a storage that the server closes when it ends. */
@@ -74,10 +82,21 @@ export interface ServerOptions {
   /** By how much the time of tasks is ahead of this machine's at the start, and may be moved on. Left out: nobody moves it. */
   readonly virtualTimeMs?: number;
   readonly core?: Partial<Omit<CoreOptions, "location">>;
+  /** How the server watches itself. */
+  readonly watch?: Watching;
   /** What one location may use at once, and in the long run of the workers' time. */
   readonly location?: Partial<Pick<Budget, "executions" | "units" | "bytes">> & { readonly workersPercent?: number };
   readonly log: Log;
   readonly onHalt: OnHalt;
+}
+
+export interface Watching {
+  /** How often. */
+  readonly intervalMs?: number;
+  /** Namespace in CloudWatch of the metrics that each look writes into the log. Left out: none are written. */
+  readonly namespace?: string;
+  /** Memory that the process may take. Left out: that of its control group, or of the machine. */
+  readonly memoryBytes?: number;
 }
 
 export interface Sealing {
@@ -101,6 +120,8 @@ export interface RunningServer {
 const DEFAULT_EXECUTION_LIMIT_MS = 10_000;
 const DEFAULT_CROWDED_LIMIT_MS = 500;
 const DEFAULT_COLLECT_INTERVAL_MS = 60_000;
+/** The alarms of a deployment expect a line of metrics each minute. */
+const DEFAULT_WATCH_INTERVAL_MS = 60_000;
 /** So that a handler in an endless loop leaves one for the others. */
 const MIN_WORKERS = 2;
 const DEFAULT_DRAIN_MS = 5_000;
@@ -117,7 +138,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   let state: ServerState = { kind: "not-serving", reason: "starting", leader: null };
   let pool: WorkerPool | null = null;
   let epoch = 0;
-  const metrics = new Metrics({
+  const { watch: watching = {} } = options;
+  const vitals = new ProcessVitals(watching.memoryBytes);
+  let loopDelayMs = 0;
+  const metrics: Metrics = new Metrics({
     load: () => (state.kind === "not-serving" ? null : state.engine.load),
     workflows: () => (state.kind === "not-serving" ? null : state.engine.workflowCounts),
     taskStartDelays: () => (state.kind === "not-serving" ? null : state.engine.taskStartDelays),
@@ -126,8 +150,11 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     epoch: () => epoch,
     listeners: () => (state.kind === "not-serving" ? 0 : state.engine.listeners),
     leases: () => (state.kind === "not-serving" ? null : state.engine.leaseCounts),
+    throttles: () => opened.throttles ?? 0,
+    memoryBoundBytes: () => vitals.memoryBoundBytes,
+    loopDelayMs: () => loopDelayMs,
   });
-  const opened =
+  const opened: Storage =
     typeof options.storage === "string" ? new SqliteStorage(options.storage, options.keys.callHashes) : options.storage;
   const { sealing, core: { retentionMs = DEFAULT_CORE_OPTIONS.retentionMs } = {} } = options;
   const sealed =
@@ -147,12 +174,29 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   try {
     await listen(http, options.port ?? 0, host);
   } catch (error) {
+    vitals.stop();
     await storage.close();
     throw error;
   }
   const { port } = http.address() as AddressInfo;
   log.info("http_listening", { host, port });
+  const watch = new VitalsWatch({
+    state: () => stateNameOf(state),
+    totals: () => metrics.totals,
+    standing: () => {
+      loopDelayMs = vitals.takeLoopDelayMs();
+      const { memoryBytes, memoryBoundBytes } = vitals;
+      const load = state.kind === "not-serving" ? null : state.engine.load;
+      return { load, memoryBytes, memoryBoundBytes, loopDelayMs };
+    },
+    log,
+    now,
+    intervalMs: watching.intervalMs ?? DEFAULT_WATCH_INTERVAL_MS,
+    namespace: watching.namespace ?? null,
+  });
   const stopListening = (): Promise<void> => {
+    watch.stop();
+    vitals.stop();
     const closed = new Promise<void>((resolve) => http.close(() => resolve()));
     http.closeIdleConnections();
     // Answers that have just been given are on their way.
@@ -200,7 +244,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     let known: readonly StoredModule[] = [];
     const { result: found, leadership } = await holding(leading, acquired, async () => {
       await upgrade(options.finishesUpgrade === true);
-      await sealed?.begin();
+      await sealed?.begin(epoch);
       known = await storage.modules();
       const pending = await storage.recover(epoch);
       // Nobody writes meanwhile.
@@ -235,7 +279,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const { workersPercent = DEFAULT_WORKERS_PERCENT, ...counted } = options.location ?? {};
     const location = { ...DEFAULT_CORE_OPTIONS.location, ...counted, workers: (workers * workersPercent) / 100 };
     const core = new LviCore(
-      { ...DEFAULT_CORE_OPTIONS, hashSeed: randomInt(2 ** 32), ...options.core, location },
+      { ...DEFAULT_CORE_OPTIONS, hashSeed: randomInt(2 ** 32), sessionNumber: randomNumber, ...options.core, location },
       recovered,
       coreNow(),
       keys.callHashes,
@@ -268,9 +312,12 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       onHalt,
     });
     let registering: Promise<void> = Promise.resolve();
+    const aside = new Set(known.flatMap(({ hash, putAtMs: atMs }) => (atMs === OF_NO_APPLICATION ? [hash] : [])));
     const serving: Serving = {
       engine,
       epoch,
+      sinceMs: now(),
+      isAside: (hash) => aside.has(hash),
       moduleRetentionMs: options.core?.moduleRetentionMs ?? DEFAULT_CORE_OPTIONS.moduleRetentionMs,
       hasModule: (hash) => engine.hasModule(hash),
       finishUpgrade: () => upgrade(true),
@@ -282,7 +329,9 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
           const { indexes: named = [], tasks: rules = {}, services: declared = {}, secrets } = content;
           // Also if the clock was set back.
           if (!isAside) putAtMs = Math.max(putAtMs + 1, atMs);
-          const put = isAside ? {} : { putAtMs };
+          if (!isAside) aside.delete(hash);
+          else if (!engine.hasModule(hash)) aside.add(hash);
+          const put = aside.has(hash) ? { putAtMs: OF_NO_APPLICATION } : isAside ? {} : { putAtMs };
           const workerUrl = worker === null ? {} : { workerUrl: worker };
           const used = { usedAtMs: atMs, registeredAtMs: atMs, ...put };
           const module = { hash, plans, tables: tablesOf(content), indexes: named, ...used, ...workerUrl };
@@ -337,6 +386,11 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   }
 }
 
+/** Of 53 bits. */
+function randomNumber(): number {
+  return randomInt(2 ** 26) * 2 ** 27 + randomInt(2 ** 27);
+}
+
 function listen(http: Server, port: number, host: string): Promise<void> {
   return new Promise((resolve, reject) => {
     http.once("error", reject);
@@ -375,7 +429,7 @@ async function currentModule(
   storage: Storage,
   known: readonly StoredModule[],
 ): Promise<{ readonly current?: CurrentModule }> {
-  const put = known.filter(({ putAtMs }) => putAtMs !== undefined);
+  const put = known.filter(({ putAtMs = OF_NO_APPLICATION }) => putAtMs > OF_NO_APPLICATION);
   const last = put.toSorted((a, b) => (b.putAtMs ?? 0) - (a.putAtMs ?? 0))[0];
   const content = last === undefined ? null : await storage.moduleContent(last.hash);
   if (last === undefined || content === null) return {};

@@ -50,7 +50,7 @@ async function worker(
 }
 
 function callerOf(origin: string | null, keys: ReadonlyMap<string, Uint8Array> = new Map([["main", SECRET]])) {
-  return new ServiceCaller(origin, new KeyRing(keys), () => NOW_MS);
+  return new ServiceCaller(origin, new KeyRing({ locations: keys, administration: new Map() }), () => NOW_MS);
 }
 
 function header({ headers }: IncomingMessage, name: string): string {

@@ -36,8 +36,13 @@ abstract class Tally<Child> {
     return known.child;
   }
 
+  /** All of them, with their labels. */
+  get children(): readonly { readonly labels: Labels; readonly child: Child }[] {
+    return [...this.#children.values()];
+  }
+
   get(): Promise<object> {
-    const values = [...this.#children.values()].flatMap(({ labels, child }) => this.samples(labels, child));
+    const values = this.children.flatMap(({ labels, child }) => this.samples(labels, child));
     return Promise.resolve({ name: this.name, help: this.#help, type: this.#type, values, aggregator: "sum" });
   }
 

@@ -9,7 +9,7 @@ import {
 } from "@radical/protocol";
 import { toBase64 } from "./base64.ts";
 import type { LviCore } from "./core/lvi-core.ts";
-import type { Task } from "./core/task.ts";
+import { type Task, UNREADABLE } from "./core/task.ts";
 import { ALL_ARGUMENTS, type KnownSecrets } from "./known-secrets.ts";
 import type { Storage, TaskListPage, TaskSelection } from "./storage/storage.ts";
 
@@ -36,7 +36,8 @@ export async function listTasks(
     .filter((task) => filter.lane === undefined || task.lane === filter.lane)
     .map((task) => ({
       ...listedTask(core, task),
-      ...(withArguments ? { args: toBase64(argumentsOf(task)), caller: task.caller } : {}),
+      ...(withArguments && task.isUnreadable !== true ? { args: toBase64(argumentsOf(task)) } : {}),
+      ...(withArguments ? { caller: task.caller } : {}),
     }))
     .filter(({ state }) => filter.state === undefined || state === filter.state);
   return { tasks: listed, next, all: core.openTasks, timeMs };
@@ -75,8 +76,10 @@ function partsOf(core: Core, { state, handler, lane }: TaskFilter): readonly Tas
 }
 
 function listedTask(core: Core, task: Task): ListedTask {
-  const { id, handler, lane, createdAtMs, dueMs, attempt, failures, parent, module, error, args } = task;
+  const { id, handler, lane, createdAtMs, dueMs, attempt, failures, parent, module, args } = task;
   const state = core.taskStateOf(task);
+  const unreadable = task.isUnreadable === true ? { ...UNREADABLE, atMs: null } : null;
+  const error = task.error ?? unreadable;
   const missing = { code: "no_handler", message: `the current module has no handler ${handler}`, atMs: null };
   return {
     id,

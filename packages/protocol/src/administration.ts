@@ -1,6 +1,6 @@
 /**
- * The questions of an operator's commands to the LVI server, and its answers: JSON over requests that are signed like those
- * of locations. An answer that stays open consists of lines of JSON. An empty line only says that the connection is alive.
+ * The questions of an operator's commands to the LVI server, and its answers: JSON over requests that an administration key has
+ * signed. An answer that stays open consists of lines of JSON. An empty line only says that the connection is alive.
  */
 import type { ContentHash } from "./content-hash.ts";
 import type { CommitId, ExecutionId, ModuleHash, UnitId } from "./ids.ts";
@@ -34,20 +34,17 @@ export const UPGRADE_PATH = "/v1/upgrade";
 export const TIME_PATH = "/v1/time";
 
 /**
- * Each question by `POST` also has these fields, which are signed with it. A server answers a nonce once: who sends a captured
- * question again learns nothing. A server of an earlier release does not look at them.
+ * `POST` of an LVI request for a module that was registered aside, of no application: it changes and reads items for an operator.
+ * A location can't ask for such a module.
  */
-export interface AskedOnce {
-  /** 16 random bytes, as 32 lowercase hex characters. */
-  readonly nonce: string;
-  /** The deployment that is asked. A server that knows its own name answers no question to another one. Left out: not known. */
-  readonly deployment?: string;
-}
+export const DATA_PATH = "/v1/data";
 
-const NONCE = /^[0-9a-f]{32}$/;
+/** `GET`, not signed, outside of `/v1/`: {@link AdministrationKeys}. Public halves are not secret; the relay checks signatures by them. */
+export const KEYS_PATH = "/keys";
 
-export function isNonce(text: string): boolean {
-  return NONCE.test(text);
+export interface AdministrationKeys {
+  /** Ed25519 public halves in hex, by the ids of keys. */
+  readonly administration: Readonly<Record<string, string>>;
 }
 
 /** A proxy flushes lines of this type as they come. */

@@ -1,6 +1,7 @@
 /** All paths of operators' commands, in one list: a server answers them, a relay forwards them, and the documents have them. */
 import {
   CONTENTION_PATH,
+  DATA_PATH,
   INDEXES_PATH,
   LOG_PATH,
   MODULE_LIST_PATH,
@@ -11,12 +12,14 @@ import {
   UPGRADE_PATH,
 } from "./administration.ts";
 import { LIVES_PATH } from "./life.ts";
+import { METRICS_PATH } from "./server-metrics.ts";
 import { TASK_ORDERS_PATH, TASKS_PATH } from "./task-administration.ts";
 import { WORKFLOW_HISTORY_PATH, WORKFLOW_ORDERS_PATH, WORKFLOWS_PATH } from "./workflow-administration.ts";
 
 /** But for those of one module, which begin with `MODULES_PATH`. */
 export const ADMINISTRATIVE_PATHS = [
   STATUS_PATH,
+  METRICS_PATH,
   MODULE_LIST_PATH,
   INDEXES_PATH,
   TASKS_PATH,
@@ -31,4 +34,5 @@ export const ADMINISTRATIVE_PATHS = [
   SAMPLES_PATH,
   LIVES_PATH,
   CONTENTION_PATH,
+  DATA_PATH,
 ] as const;

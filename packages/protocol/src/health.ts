@@ -3,7 +3,10 @@
 /** `GET`. No name of a handler has a dash. */
 export const HEALTH_PATH = "/api/-/health";
 
-/** Of a healthy location. Anything else is answered with an error, as calls of handlers are. */
+/**
+ * Of a healthy location, to a request that is signed with the deployment's key. Anybody else is told the status alone. Anything else is
+ * answered with an error, as calls of handlers are.
+ */
 export interface Health {
   readonly status: "ok";
   readonly application: string;

@@ -64,7 +64,7 @@ export function isSessionId(text: string): text is SessionId {
   return SESSION_ID.test(text);
 }
 
-/** The session that a server of this epoch mints as its n-th. */
+/** A session of a server of this epoch. `n`: of all its sessions this one only. */
 export function sessionId(epoch: number, n: number): SessionId {
   return `${epoch}.${n}` as SessionId;
 }

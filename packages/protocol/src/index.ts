@@ -28,17 +28,20 @@ export * from "./module-content.ts";
 export * from "./object-method.ts";
 export * from "./outcome.ts";
 export * from "./primary-node.ts";
+export { quantileOf } from "./quantile.ts";
 export * from "./radical-error.ts";
 export { DEFAULT_READ_LEASE_MS, MAX_READ_LEASE_MS } from "./read-lease-ms.ts";
 export {
   checkRedaction,
   redact,
+  isRedacted,
   redactArguments,
   type RedactionQuestion,
   type RedactionSecrets,
   withoutSecrets,
 } from "./redaction.ts";
 export { secretsAmong, SHOWN_SECRET, type SecretNames } from "./secret.ts";
+export * from "./server-metrics.ts";
 export * from "./services.ts";
 export * from "./signature.ts";
 export * from "./span.ts";

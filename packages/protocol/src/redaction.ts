@@ -84,6 +84,11 @@ export function checkRedaction(question: unknown): RedactionQuestion {
   return names;
 }
 
+/** Whether something else is sent than the execution ran on. Secrets are redacted, whatever was asked for. */
+export function isRedacted(question: RedactionQuestion, redacted: readonly string[]): boolean {
+  return question === "all" || question.length > 0 || redacted.length > 0;
+}
+
 export function redact(question: RedactionQuestion, whole: Redactable, secrets: RedactionSecrets): Redacted {
   const found: string[] = [];
   const args = withoutSecrets(whole.args, whole.secrets, (name) => found.push(`${ARGUMENTS}.${name}`));
@@ -193,23 +198,19 @@ function redactNamed(names: readonly string[], { secrets: _secrets, ...whole }: 
   };
 }
 
-/** Arguments of a task or a step, as a run has made them, without those that the names cover. */
+/**
+ * Arguments that a run has made, of a task, a step or the next round. Those that the names cover have {@link SHOWN_SECRET} in their
+ * place: nothing runs on them, and some are secrets of the callee.
+ */
 export function redactArguments(
   names: readonly string[],
   args: Uint8Array,
 ): { readonly args: Uint8Array; readonly redacted: readonly string[] } {
-  const { args: left, redacted } = redactNamed(names, { ...NOTHING, args });
-  return { args: left, redacted };
+  const prefix = `${ARGUMENTS}.`;
+  const wanted = names.flatMap((name) => (name.startsWith(prefix) ? [name.slice(prefix.length)] : []));
+  const found = new Set<string>();
+  return { args: withoutSecrets(args, wanted, (name) => found.add(prefix + name)), redacted: [...found] };
 }
-
-const NOTHING: Redactable = {
-  args: new Uint8Array(),
-  secrets: [],
-  seed: new Uint8Array(),
-  caller: null,
-  values: null,
-  units: [],
-};
 
 /** A value that is not a record is redacted whole, if all fields are. */
 function withoutFields(

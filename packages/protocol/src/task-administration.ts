@@ -74,8 +74,9 @@ export interface ListedTask {
   /** Of the last attempt, or why it can't run. Null: nothing is wrong. */
   readonly error: { readonly code: string; readonly message: string; readonly atMs: number | null } | null;
   readonly argumentBytes: number;
-  /** Encoded, in base 64; left out: not asked for. */
+  /** Encoded, in base 64. Left out: not asked for, or storage can't open them. */
   readonly args?: string;
+  /** Left out: not asked for. */
   readonly caller?: string | null;
 }
 

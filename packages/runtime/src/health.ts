@@ -2,6 +2,9 @@
  * `GET /api/-/health`: whether this location serves, found out by one real LVI round trip. It asks for a handler that no
  * module has, which has no effect whatever the application is. Only a primary that serves, knows the key and has the module
  * can say that the handler does not exist. The first request through a new deployment.
+ *
+ * Anybody may ask, and is told no more than that: an isolate remembers its answer for some seconds. A request that is signed with the
+ * deployment's key makes a round trip of its own, and is told the rest.
  */
 import {
   type CommitId,
@@ -13,13 +16,15 @@ import {
   type Manifest,
   RadicalError,
   SEED_BYTES,
+  SIGNATURE_HEADER,
 } from "@radical/protocol";
 import { answersSoFar } from "./answered.ts";
 import { placeOf, type Whereabouts } from "./cache/place.ts";
 import type { Answered } from "./core/effects.ts";
 import { hex } from "./hex.ts";
 import { replyOfError, toResponse } from "./http/reply.ts";
-import { Primary } from "./lvi/primary.ts";
+import { Primary, type PrimaryKey } from "./lvi/primary.ts";
+import { claimOf, verifyClaim } from "./lvi/signed-requests.ts";
 import { type Env, type Settings, readSettings } from "./settings.ts";
 
 interface HealthEnv extends Env {
@@ -31,6 +36,12 @@ interface HealthEnv extends Env {
 const NO_HANDLER = "-";
 const LIMIT_MS = 10_000;
 const EXECUTION_ID_BYTES = 16;
+/** For which an answer to anybody counts. */
+const REMEMBERED_MS = 5_000;
+const SIGN_AGAIN = "sign with the key that this version of the Worker has: RADICAL_KEYS, or the key of the deployment";
+
+/** The last answer to anybody. Each location of `radical dev` has an isolate of its own. */
+let remembered: { readonly error: RadicalError | null; readonly untilMs: number } | null = null;
 
 /** Null: the request is another one. */
 export function healthOf(request: Request, env: unknown, manifest: Manifest): Promise<Response> | null {
@@ -40,25 +51,72 @@ export function healthOf(request: Request, env: unknown, manifest: Manifest): Pr
   return isAsked ? answer(request, env as HealthEnv, manifest) : null;
 }
 
-async function answer(request: Request, env: HealthEnv, { application, module }: Manifest): Promise<Response> {
+async function answer(request: Request, env: HealthEnv, manifest: Manifest): Promise<Response> {
   try {
     const settings = readSettings(env);
+    const isSigned = request.headers.has(SIGNATURE_HEADER);
+    if (isSigned) await checkSigned(request, settings.key);
     const location = settings.location ?? placeOf((request.cf ?? {}) as Partial<Whereabouts>).location;
-    const startedAtMs = performance.now();
-    await askEach(settings, { module, location });
-    const health: Health = {
-      status: "ok",
-      application,
-      module,
-      deployment: deploymentOf(env),
-      location,
-      primaryMs: Math.round(performance.now() - startedAtMs),
-      ...answersSoFar(),
-    };
-    return Response.json(health, { headers: { "cache-control": "no-store" } });
+    const told = isSigned
+      ? await wholeHealth(settings, location, env, manifest)
+      : await briefHealth(settings, location, manifest);
+    return Response.json(told, { headers: { "cache-control": "no-store" } });
   } catch (error) {
     return toResponse(replyOfError(error), {});
   }
+}
+
+/** Throws a RadicalError. */
+async function checkSigned(request: Request, key: PrimaryKey): Promise<void> {
+  const claim = claimOf(request, key, Date.now(), SIGN_AGAIN);
+  await verifyClaim(claim, key, { method: request.method, path: HEALTH_PATH, body: new Uint8Array() }, SIGN_AGAIN);
+}
+
+/** Throws the RadicalError of a location that does not serve. */
+async function wholeHealth(
+  settings: Settings,
+  location: string,
+  env: HealthEnv,
+  { application, module }: Manifest,
+): Promise<Health> {
+  const startedAtMs = performance.now();
+  await askEach(settings, { module, location });
+  return {
+    status: "ok",
+    application,
+    module,
+    deployment: deploymentOf(env),
+    location,
+    primaryMs: Math.round(performance.now() - startedAtMs),
+    ...answersSoFar(),
+  };
+}
+
+/** Whether the location serves, as of some seconds ago at most. Throws the RadicalError of one that does not. */
+async function briefHealth(
+  settings: Settings,
+  location: string,
+  { module }: Manifest,
+): Promise<Pick<Health, "status">> {
+  if (remembered === null || Date.now() >= remembered.untilMs) {
+    const asked = await askEach(settings, { module, location }).then(
+      () => null,
+      (error: unknown) => replyable(error),
+    );
+    remembered = { error: asked, untilMs: Date.now() + REMEMBERED_MS };
+  }
+  if (remembered.error === null) return { status: "ok" };
+  throw remembered.error;
+}
+
+/** A failure without its words, which may name an address or a module. */
+function replyable(error: unknown): RadicalError {
+  const code = error instanceof RadicalError ? error.code : "internal_error";
+  return new RadicalError(
+    code,
+    "this location does not serve now",
+    "ask again later; its operator sees more: radical doctor",
+  );
 }
 
 /** Settles when one of the servers has answered as the primary of this module. Throws the RadicalError of the last one that has not. */

@@ -14,7 +14,7 @@ const outcome: Outcome = { kind: "result", value: Uint8Array.of(0x61, 0x61) };
 const reply = (of: LviReply): Answered<LviReply> => ({ kind: "reply", reply: of });
 const ended = reply({ kind: "executed", cause: "stored", outcome, repairs: [], times, asOf });
 const working = reply({ kind: "working", workflow: ID, state: "undoing", retryAfterMs: 1_500, asOf });
-const refused = (code: "unknown_workflow" | "busy" | "draining"): Answered<LviReply> =>
+const refused = (code: "unknown_workflow" | "answer_not_kept" | "busy" | "draining"): Answered<LviReply> =>
   reply({ kind: "refused", code, message: "no", retryAfterMs: 250, asOf });
 
 /** Asks servers that answer so, in turns. */
@@ -83,6 +83,12 @@ describe("a question after a workflow", () => {
       code: "primary_busy",
       retryAfterMs: 250,
     });
+  });
+
+  test("of one that has ended, and whose outcome storage can't open, is not to be repeated", async () => {
+    const { answer } = await ask(1, [refused("answer_not_kept")]);
+    expect(answer).toMatchObject({ kind: "failed", code: "answer_not_kept", message: "no", retryAfterMs: null });
+    expect(replyOf(answer as never)).toMatchObject({ status: 410 });
   });
 
   test("that is confirmed like an execution is a fault of the primary", async () => {

@@ -35,6 +35,8 @@ export async function askWorkflow(
   }
 }
 
+const NOT_KEPT_HINT = "do not repeat it: read what the workflow has changed with another request";
+
 /** Throws `unknown_workflow`. */
 function answerOf(reply: LviReply, handler: string): Answer {
   switch (reply.kind) {
@@ -46,8 +48,11 @@ function answerOf(reply: LviReply, handler: string): Answer {
     }
     case "refused": {
       if (reply.code === "unknown_workflow") throw unknownWorkflow(handler);
+      const { message } = reply;
+      if (reply.code === "answer_not_kept")
+        return { kind: "failed", code: reply.code, message, hint: NOT_KEPT_HINT, retryAfterMs: null };
       const retryAfterMs = reply.retryAfterMs ?? RETRY_AFTER_MS;
-      return { kind: "failed", code: "primary_busy", message: reply.message, hint: "repeat the request", retryAfterMs };
+      return { kind: "failed", code: "primary_busy", message, hint: "repeat the request", retryAfterMs };
     }
     case "valid":
       throw new Error("the primary has confirmed a question after a workflow");

@@ -783,7 +783,7 @@ export const MUTANTS: readonly Mutant[] = [
     weather: "leases",
     edits: [
       before("session-known", `this.#sessions.asked = id;`),
-      expression("session-minted", `sessionId(this.#epoch, ++this.#minted)`, `this.asked ?? $`),
+      expression("session-minted", `sessionId(this.#epoch, this.#number(++this.#minted))`, `this.asked ?? $`),
     ],
   },
   {

@@ -7,6 +7,8 @@ import {
   LviCore,
   type Now,
   type Run,
+  type Task,
+  type Workflow,
 } from "@radical/lvi-server/core";
 import {
   CANCELLED,
@@ -73,6 +75,8 @@ class World {
   trapping = false;
   core!: LviCore;
   driver!: Driver;
+  /** To requests. */
+  readonly replies: string[] = [];
   #names = 0;
 
   constructor() {
@@ -184,6 +188,15 @@ class World {
     return (++this.#names).toString(16).padStart(32, "0") as ExecutionId;
   }
 
+  /** As storage tells it from now on, to a server that starts. */
+  becomes(id: ExecutionId, more: { readonly task?: Partial<Task>; readonly workflow?: Partial<Workflow> }): void {
+    const record = present(this.storage.intents.get(id), "it is there");
+    if (record.state === "task") this.storage.intents.set(id, { ...record, task: { ...record.task, ...more.task } });
+    if (record.state === "workflow")
+      this.storage.intents.set(id, { ...record, workflow: { ...record.workflow, ...more.workflow } });
+    this.start();
+  }
+
   /** A request for it. */
   ask(handler: string, args: Uint8Array, more: Partial<LviRequest> = {}): ExecutionId {
     const executionId = more.executionId ?? this.#idOf();
@@ -211,6 +224,7 @@ class World {
         { ...request, attempt, seen },
         {
           answered: (reply) => {
+            this.replies.push(wordsOf(reply));
             if (reply.kind === "refused" && reply.code === "in_doubt") send(attempt + 1, reply.asOf);
           },
           failed: () => undefined,
@@ -463,4 +477,42 @@ test("somebody who waits for a workflow waits by the machine's time, however far
   world.aheadMs += 8 * DAY;
   world.pass(1);
   expect(last()).toBe("result");
+});
+
+describe("what storage can't open", () => {
+  test("a task whose arguments are unreadable begins no workflow, is dead at once, and begins it when they are back", () => {
+    const id = world.hire("flow", 5_000);
+    world.becomes(id, { task: { isUnreadable: true } });
+    world.pass(6_000);
+    expect(world.storage.intents.get(id)).toMatchObject({
+      state: "task",
+      task: { state: "dead", failures: 1, error: { code: "arguments" } },
+    });
+    // Nobody can tell whose it is.
+    expect(world.question(id, true)()).toBe("busy");
+    const { isUnreadable: _, ...task } = present(world.storage.findTask(id), "it is there");
+    world.storage.intents.set(id, { state: "task", task });
+    world.start();
+    world.driver.orderTasks(
+      { action: "retry", ids: [id], callAgain: false },
+      { answered: () => undefined, failed: () => undefined },
+    );
+    world.settle();
+    world.pass(1_000);
+    expect(world.states).toEqual(["open"]);
+  });
+
+  test("the answer of a workflow that has ended is refused as not kept", () => {
+    const args = encode([] satisfies Program);
+    const id = world.ask("flow", args);
+    expect(world.states).toEqual(["result"]);
+    world.becomes(id, { workflow: { outcome: null, caller: null } });
+    expect(world.question(id, false)()).toBe("answer_not_kept");
+    expect(world.question(id, true)()).toBe("answer_not_kept");
+    expect(world.question(id, false, { handler: "traps" })()).toBe("unknown_workflow");
+    world.ask("flow", args, { executionId: id, attempt: 2 });
+    world.ask("flow", encode(WAITS), { executionId: id, attempt: 2 });
+    const told = world.replies.filter((words) => words !== "in_doubt");
+    expect(told.slice(-2)).toEqual(["answer_not_kept", "idempotency_key_reused"]);
+  });
 });

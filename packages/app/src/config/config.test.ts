@@ -42,6 +42,7 @@ test("how the primary at AWS is made", () => {
     instanceType: "t3.micro",
     zones: ["us-east-1a", "us-east-1a"],
     alarmEmail: "ann",
+    alarmTopic: "on-call",
     shellAccess: 1,
     x: 2,
   };
@@ -50,8 +51,9 @@ test("how the primary at AWS is made", () => {
       'deploy.primary.instanceType must be an ARM type like "t4g.small", not "t3.micro"',
       'deploy.primary.zones must be two different zones of a region, like ["eu-central-1a", "eu-central-1b"], not ["us-east-1a","us-east-1a"]',
       'deploy.primary.alarmEmail must be a mail address, not "ann"',
+      'deploy.primary.alarmTopic must be the ARN of an SNS topic like "arn:aws:sns:eu-central-1:123456789012:on-call", not "on-call"',
       "deploy.primary.shellAccess must be true or false, not 1",
-      "deploy.primary.x is not a field; the fields are instanceType, zones, alarmEmail, shellAccess",
+      "deploy.primary.x is not a field; the fields are instanceType, zones, alarmEmail, alarmTopic, shellAccess",
     ]
       .map((problem) => `${FILE}: ${problem}`)
       .join("\n"),

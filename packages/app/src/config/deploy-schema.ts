@@ -6,6 +6,7 @@ import { fields, flag, text, textThat } from "./fields.ts";
 const ARM_TYPE = /^[a-z]+\d+g[a-z]*\.[a-z0-9-]+$/;
 const ZONE = /^[a-z]{2}(-[a-z]+)+-\d[a-z]$/;
 const REGION = /^[a-z]{2}(-[a-z]+)+-\d$/;
+const TOPIC = /^arn:[a-z-]+:sns:[a-z0-9-]+:\d{12}:[\w-]{1,256}$/;
 const MAIL_ADDRESS = /^[^\s@]+@[^\s@]+\.[^\s@]+$/;
 
 const zonesOf = (region: string): string => `two different zones of ${region}, like `;
@@ -21,6 +22,8 @@ const awsPrimarySchema = fields({
     .optional(),
   /** The address that gets mail when an alarm goes off; AWS asks it once whether it wants that. Default: none. */
   alarmEmail: text(MAIL_ADDRESS, "a mail address").optional(),
+  /** ARN of a topic of SNS that is told when an alarm goes off, such as that of an on-call service. Default: none. */
+  alarmTopic: text(TOPIC, 'the ARN of an SNS topic like "arn:aws:sns:eu-central-1:123456789012:on-call"').optional(),
   /** Lets those who may in the account open a shell on the machines, by SSM Session Manager. Default: false. */
   shellAccess: flag().optional(),
 });

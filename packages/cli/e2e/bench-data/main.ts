@@ -2,11 +2,10 @@
  * `pnpm bench:data`: what ranges and counters give, ranges beside the same data in one item. Real processes at the
  * distances of the paper's five locations, one LVI server on SQLite, all on this machine.
  */
-import { writeFile } from "node:fs/promises";
 import { loadavg } from "node:os";
 import { commandLine } from "@radical/command-line";
 import { untilSignal } from "../../src/operate/until-signal.ts";
-import { type Figure, isMissed, lineOf } from "../bench-figure.ts";
+import { endWith, type Figure, FIGURE_EXIT_CODES, FIGURE_OPTIONS, lineOf, tellProgress } from "../bench-figure.ts";
 import { measureAppends } from "./appends.ts";
 import { type Effort, startApp } from "./load.ts";
 import { measureSeats } from "./seats.ts";
@@ -23,11 +22,9 @@ const options = commandLine({
     callers: { kind: "number", default: 4, least: 1, words: "of each location, each with one call at a time" },
     seconds: { kind: "number", default: 10, quick: 2, least: 1, words: "of each turn" },
     turns: { kind: "number", default: 4, quick: 1, least: 1, words: "of each form" },
-    quick: { kind: "flag", words: "one short turn of each: to see that it works" },
-    output: { kind: "text", short: "o", placeholder: "file", words: "write the figures to a file, as JSON" },
-    json: { kind: "flag", words: "print the figures as JSON" },
+    ...FIGURE_OPTIONS,
   },
-  exitCodes: ["all aims are met", "an aim is missed, or a call has failed", "wrong options"],
+  exitCodes: FIGURE_EXIT_CODES,
   examples: [
     ["pnpm bench:data", "some ten minutes, on a machine that does nothing else"],
     ["pnpm bench:data --quick", "a minute"],
@@ -37,8 +34,7 @@ const options = commandLine({
 
 const { signal, stopListening } = untilSignal();
 const { quick, callers, seconds, turns } = options;
-const tell = (line: string): void => void process.stderr.write(`${line}\n`);
-const effort: Effort = { seconds, turns, callers, signal, tell };
+const effort: Effort = { seconds, turns, callers, signal, tell: tellProgress };
 const figures: Figure[] = [];
 const loadBefore = loadavg()[0];
 try {
@@ -48,7 +44,7 @@ try {
       if (signal.aborted) break;
       const measured = await MEASURES[part](app, effort);
       figures.push(...measured);
-      for (const one of measured) tell(lineOf(one));
+      for (const one of measured) tellProgress(lineOf(one));
     }
   } finally {
     await app.stop();
@@ -56,15 +52,4 @@ try {
 } finally {
   stopListening();
 }
-if (figures.some(isMissed)) process.exitCode = 1;
-const result = {
-  ...effort,
-  signal: undefined,
-  tell: undefined,
-  quick,
-  loadBefore,
-  interrupted: signal.aborted,
-  figures,
-};
-if (options.output !== null) await writeFile(options.output, `${JSON.stringify(result, null, 2)}\n`);
-process.stdout.write(`${options.json ? JSON.stringify(result) : figures.map(lineOf).join("\n")}\n`);
+await endWith(figures, { seconds, turns, callers, quick, loadBefore, interrupted: signal.aborted }, options);

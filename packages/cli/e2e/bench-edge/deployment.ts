@@ -79,7 +79,7 @@ export class Deployment {
     await writeBuild(local.folder, app, { [PROBE]: await bundleProbe() });
     await local.startServer({
       followupTimeoutMs: null,
-      onStarted: ({ address }) => registerModule(address, local.key, app),
+      onStarted: ({ address }) => registerModule(address, local.keys.administration, app),
       onDied: ({ stderr }) => console.error(`the LVI server died: ${stderr}`),
       onLog: () => undefined,
     });
@@ -189,11 +189,11 @@ export class Probe {
   #seen: CommitId | null = null;
   #version: Version = { commitId: NO_COMMIT, hash: null };
 
-  constructor(worker: BenchLocation, name: string, module: ModuleHash, { key, server }: LocalDeployment) {
+  constructor(worker: BenchLocation, name: string, module: ModuleHash, { keys, server }: LocalDeployment) {
     this.#worker = worker;
     this.#name = name;
     this.#module = module;
-    this.#key = key;
+    this.#key = keys.location;
     this.#server = server.address();
   }
 

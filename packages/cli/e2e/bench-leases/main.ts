@@ -2,12 +2,11 @@
  * `pnpm bench:leases`: what read leases save and cost, beside the same without them, in turns on the same machine. Five locations at
  * the paper's distances, real processes, one LVI server for each side on SQLite.
  */
-import { writeFile } from "node:fs/promises";
 import { loadavg } from "node:os";
 import { commandLine } from "@radical/command-line";
 import { CommandError } from "@radical/app/command-error";
 import { untilSignal } from "../../src/operate/until-signal.ts";
-import { type Figure, isMissed, lineOf } from "../bench-figure.ts";
+import { endWith, type Figure, lineOf, tellProgress } from "../bench-figure.ts";
 import { measureMix, MIXES, nameOf } from "./mixes.ts";
 import { buildApplication, type Effort } from "./two-deployments.ts";
 import { measureWrites } from "./writes.ts";
@@ -39,7 +38,6 @@ const options = commandLine({
 });
 
 const { signal, stopListening } = untilSignal();
-const tell = (line: string): void => void process.stderr.write(`${line}\n`);
 const { quick, seed } = options;
 const effort: Effort = {
   rate: quick ? Math.min(5, options.rate) : options.rate,
@@ -48,12 +46,12 @@ const effort: Effort = {
   writes: quick ? 4 : options.writes,
   seed,
   signal,
-  tell,
+  tell: tellProgress,
 };
 const chosen = options.mixes?.split(",").map(Number) ?? (quick ? [1] : MIXES.map((_, index) => index + 1));
 const figures: Figure[] = [];
 const loadBefore = loadavg()[0];
-tell(`seed ${seed}`);
+tellProgress(`seed ${seed}`);
 try {
   const application = await buildApplication();
   const work = [
@@ -70,26 +68,15 @@ try {
     try {
       const measured = await measure();
       figures.push(...measured);
-      for (const one of measured) tell(lineOf(one));
+      for (const one of measured) tellProgress(lineOf(one));
     } catch (error) {
       // A failure leaves the others.
       process.exitCode = 1;
-      tell(`✗ ${name}: ${error instanceof CommandError ? error.message : String(error)}`);
+      tellProgress(`✗ ${name}: ${error instanceof CommandError ? error.message : String(error)}`);
     }
   }
 } finally {
   stopListening();
 }
-if (figures.some(isMissed)) process.exitCode = 1;
-const result = {
-  seed,
-  quick,
-  rate: effort.rate,
-  seconds: effort.seconds,
-  turns: effort.turns,
-  loadBefore,
-  interrupted: signal.aborted,
-  figures,
-};
-if (options.output !== null) await writeFile(options.output, `${JSON.stringify(result, null, 2)}\n`);
-process.stdout.write(`${options.json ? JSON.stringify(result) : figures.map(lineOf).join("\n")}\n`);
+const { rate, seconds, turns } = effort;
+await endWith(figures, { seed, quick, rate, seconds, turns, loadBefore, interrupted: signal.aborted }, options);

@@ -4,14 +4,21 @@
  */
 import { randomUUID } from "node:crypto";
 import { cpSync } from "node:fs";
-import { writeFile } from "node:fs/promises";
 import { cpus, loadavg } from "node:os";
 import { fileURLToPath } from "node:url";
 import { PAPER_LOCATIONS } from "@radical/app";
 import { median } from "@radical/bench";
 import { commandLine } from "@radical/command-line";
 import { startTestApp, type TestApp } from "../../src/testing.ts";
-import { type Figure, figure, isMissed, lineOf } from "../bench-figure.ts";
+import {
+  endWith,
+  type Figure,
+  FIGURE_EXIT_CODES,
+  FIGURE_OPTIONS,
+  figure,
+  lineOf,
+  tellProgress,
+} from "../bench-figure.ts";
 import { createProject } from "../radical-process.ts";
 
 const PARTS = ["scaling", "services", "steps"] as const;
@@ -26,11 +33,9 @@ const { part, turns, points, rounds, output, json } = commandLine({
     turns: { kind: "number", default: 5, quick: 1, least: 1, words: "of each" },
     points: { kind: "number", default: 20_000, quick: 2_000, least: 1_000, words: "of each of the 64 tasks of π" },
     rounds: { kind: "number", default: 2_000_000, quick: 200_000, least: 1_000, words: "of the work of one step" },
-    quick: { kind: "flag", words: "one short turn of each: to see that it works" },
-    output: { kind: "text", short: "o", placeholder: "file", words: "write the figures to a file, as JSON" },
-    json: { kind: "flag", words: "print the figures as JSON" },
+    ...FIGURE_OPTIONS,
   },
-  exitCodes: ["all aims are met", "an aim is missed, or a call has failed", "wrong options"],
+  exitCodes: FIGURE_EXIT_CODES,
   examples: [
     ["pnpm bench:workflows", "some minutes, on a machine that does nothing else"],
     ["pnpm bench:workflows scaling --turns 9", "only what a second core gives"],
@@ -38,7 +43,6 @@ const { part, turns, points, rounds, output, json } = commandLine({
   ],
 });
 
-const tell = (line: string): void => void process.stderr.write(`${line}\n`);
 /** None takes half a second: such a run gives way to others that wait for a worker. */
 const TASKS = 64;
 /** Of the points of k-means. */
@@ -133,7 +137,7 @@ async function measureScaling(): Promise<readonly Figure[]> {
           const ofTwo = await timeOf(two, handler, args[handler]);
           if (handler === "cluster" && JSON.stringify(ofOne.result) !== JSON.stringify(ofTwo.result))
             throw new Error("k-means has two results");
-          tell(
+          tellProgress(
             `${handler}, turn ${turn}: ${ofOne.ms.toFixed(0)} ms with one worker, ${ofTwo.ms.toFixed(0)} ms with two`,
           );
           if (turn > 0) times.push({ one: ofOne.ms, two: ofTwo.ms, cpuOfOne });
@@ -166,7 +170,7 @@ async function measureServices(): Promise<readonly Figure[]> {
     for (let turn = 0; turn < turns; turn++) {
       const { ms, result } = await timeOf(app, "callMany", { calls: CALLS });
       if (result !== CALLS) throw new Error(`${String(result)} of ${CALLS} answers are right`);
-      tell(`services, turn ${turn + 1}: ${ms.toFixed(0)} ms`);
+      tellProgress(`services, turn ${turn + 1}: ${ms.toFixed(0)} ms`);
       times.push(ms);
     }
     const share = median(times) / (CALLS * SLOW_MS);
@@ -200,9 +204,6 @@ const loadBefore = loadavg()[0];
 for (const each of part) {
   const measured = await MEASURES[each]();
   figures.push(...measured);
-  for (const one of measured) tell(lineOf(one));
+  for (const one of measured) tellProgress(lineOf(one));
 }
-if (figures.some(isMissed)) process.exitCode = 1;
-const result = { turns, points, rounds, loadBefore, loadAfter: loadavg()[0], figures };
-if (output !== null) await writeFile(output, `${JSON.stringify(result, null, 2)}\n`);
-process.stdout.write(`${json ? JSON.stringify(result) : figures.map(lineOf).join("\n")}\n`);
+await endWith(figures, { turns, points, rounds, loadBefore, loadAfter: loadavg()[0] }, { output, json });

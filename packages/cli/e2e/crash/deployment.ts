@@ -148,7 +148,7 @@ export class Deployment {
   ): Promise<Deployment> {
     const self = new Deployment(application, storage, await LocalDeployment.temporary("crash"));
     try {
-      self.#bankUrl = await self.bank.start(application.manifest, self.#local.key);
+      self.#bankUrl = await self.bank.start(application.manifest, self.#local.keys.location);
       self.#local.onStop(() => self.bank.close());
       self.#link = await self.#local.startLink({ roundTripMs: ROUND_TRIP_MS }, () => self.#at(self.#linkedPort));
       await self.startServer(prepared);
@@ -256,7 +256,7 @@ export class Deployment {
   #launch(failpoint: ArmedAt | null, armingFile: string, logLevel: "info" | "warn"): Child {
     return launchServer({
       stateFolder: this.#local.folder,
-      key: this.#local.key,
+      keys: this.#local.keys,
       storage: this.#storage.address(this.#local.folder),
       leaseMs: this.#storage.leaseMs,
       followupTimeoutMs: FOLLOWUP_TIMEOUT_MS,
@@ -333,7 +333,13 @@ export class Deployment {
 
   async #signed(method: "GET" | "PUT", hash: string, body: Uint8Array): Promise<number> {
     const { host, port } = this.#at(this.#serverPort);
-    const response = await signedRequest(`http://${host}:${port}`, this.#local.key, method, MODULES_PATH + hash, body);
+    const response = await signedRequest(
+      `http://${host}:${port}`,
+      this.#local.keys.administration,
+      method,
+      MODULES_PATH + hash,
+      body,
+    );
     await response.arrayBuffer();
     return response.status;
   }

@@ -28,7 +28,11 @@ export function dynamoDb(endpoint: string): StorageChoice {
     endLease: async () => {
       const storage = await openStorage(
         { kind: "dynamodb", prefix, endpoint },
-        { retentionMs: 0, hasher: new KeyRing(new Map([["crash", randomBytes(32)]])).callHashes },
+        {
+          retentionMs: 0,
+          hasher: new KeyRing({ locations: new Map([["crash", randomBytes(32)]]), administration: new Map() })
+            .callHashes,
+        },
       );
       try {
         // One that takes over early, and dies: read leases of the server that was killed are to be waited for all the same.

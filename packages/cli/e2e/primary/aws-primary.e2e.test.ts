@@ -6,7 +6,13 @@ import { createHash } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { DeleteTableCommand, DynamoDBClient, PutItemCommand, UpdateTableCommand } from "@aws-sdk/client-dynamodb";
 import { CloudFormationClient, GetTemplateCommand } from "@aws-sdk/client-cloudformation";
-import { DeleteParameterCommand, DescribeParametersCommand, GetParameterCommand, SSMClient } from "@aws-sdk/client-ssm";
+import {
+  DeleteParameterCommand,
+  DescribeParametersCommand,
+  GetParameterCommand,
+  PutParameterCommand,
+  SSMClient,
+} from "@aws-sdk/client-ssm";
 import {
   AwsPrimary,
   advertisedBy,
@@ -17,6 +23,7 @@ import {
   unaskedNote,
   type ServerArtefact,
 } from "@radical/deploy/testing";
+import { newAdministrationKey, privateKeyText, publicKeyText } from "@radical/admin";
 import { primaryNames } from "@radical/deploy";
 import { type Answer, type FaultProxy, startFaultProxy } from "./fault-proxy.ts";
 import { machineTests } from "./machine.ts";
@@ -204,32 +211,82 @@ describe.skipIf(!runs)("a primary on AWS", () => {
   });
 
   test("secrets are in the parameters and in the state, and nowhere else", async () => {
-    const { keys } = (await primary().state())!;
+    const { keys, administration } = (await primary().state())!;
     const template = await new CloudFormationClient().send(
       new GetTemplateCommand({ StackName: primaryNames(SETTINGS).stack }),
     );
-    for (const secret of [keys[0]!.secret, TUNNELS.a.token, TUNNELS.b.token])
+    for (const secret of [keys[0]!.secret, administration[0]!.privateHalf, TUNNELS.a.token, TUNNELS.b.token])
       expect(JSON.stringify([told, template.TemplateBody])).not.toContain(secret);
     const { Parameters } = await new SSMClient().send(new DescribeParametersCommand({}));
-    expect(Parameters!.map(({ Type }) => Type)).toEqual(["SecureString", "SecureString", "SecureString"]);
+    expect(Parameters!.map(({ Type }) => Type)).toEqual(Array.from({ length: 4 }, () => "SecureString"));
     expect(keys[0]!.secret).toMatch(/^[0-9a-f]{64}$/);
   });
 
   test("keys: a fresh one beside the old one, the same when asked again, then alone", async () => {
     const one = primary();
-    const { keys } = (await one.state())!;
-    const during = await one.addKey();
+    const { keys, administration } = (await one.state())!;
+    const during = await one.addKey("location");
     expect(during.keys).toHaveLength(2);
     expect(during.keys[1]).toEqual(keys[0]);
     expect(during.keysReadAtMs).toBeGreaterThan(Date.now());
-    expect((await one.addKey()).keys).toEqual(during.keys);
-    const after = await one.dropOldKeys();
+    expect((await one.addKey("location")).keys).toEqual(during.keys);
+    const after = await one.dropOldKeys("location");
     expect(after.keys).toEqual([during.keys[0]]);
-    expect((await one.dropOldKeys()).keys).toEqual(after.keys);
+    expect((await one.dropOldKeys("location")).keys).toEqual(after.keys);
     const stored = await new SSMClient().send(
       new GetParameterCommand({ Name: primaryNames(SETTINGS).parameters.keys, WithDecryption: true }),
     );
-    expect(stored.Parameter!.Value).toBe(`${after.keys[0]!.id}:${after.keys[0]!.secret}`);
+    const ofLocations = `${after.keys[0]!.id}:${after.keys[0]!.secret}`;
+    expect(stored.Parameter!.Value).toBe(`${ofLocations},${publicKeyText(administration[0]!)}`);
+    expect(after.administration).toEqual(administration);
+  });
+
+  test("administration keys: likewise, apart from those of locations, and no machine can read a private half", async () => {
+    const one = primary();
+    const { keys, administration } = (await one.state())!;
+    const during = await one.addKey("administration");
+    expect([during.keys, during.administration.length, during.administration[1]]).toEqual([keys, 2, administration[0]]);
+    expect(during.keysReadAtMs).toBeGreaterThan(Date.now());
+    expect((await one.addKey("administration")).administration).toEqual(during.administration);
+    const { parameters } = primaryNames(SETTINGS);
+    const valueOf = async (Name: string): Promise<string | undefined> =>
+      (await new SSMClient().send(new GetParameterCommand({ Name, WithDecryption: true }))).Parameter?.Value;
+    const publicHalves = during.administration.map(publicKeyText);
+    expect(await valueOf(parameters.keys)).toBe([`${keys[0]!.id}:${keys[0]!.secret}`, ...publicHalves].join(","));
+    const after = await one.dropOldKeys("administration");
+    expect([after.keys, after.administration]).toEqual([keys, [during.administration[0]]]);
+    expect(await valueOf(parameters.keys)).toBe(`${keys[0]!.id}:${keys[0]!.secret},${publicHalves[0]}`);
+    expect(await valueOf(parameters.administration)).toBe(privateKeyText(during.administration[0]!));
+    // The role of the machines has the parameters with this prefix.
+    expect(parameters.administration.startsWith(`${parameters.prefix}/`)).toBe(false);
+  });
+
+  test("administration keys: broken off half-way, the key that the machines take still signs", async () => {
+    const one = primary();
+    const [old] = (await one.state())!.administration;
+    const Name = primaryNames(SETTINGS).parameters.administration;
+    // As a rotation leaves it that ended after its first write.
+    const Value = [newAdministrationKey("lost"), old!].map(privateKeyText).join(",");
+    await new SSMClient().send(new PutParameterCommand({ Name, Value, Type: "SecureString", Overwrite: true }));
+    expect((await one.state())!.administration).toEqual([old]);
+    const during = await one.addKey("administration");
+    expect([during.administration.length, during.administration[1]]).toEqual([2, old]);
+    expect((await one.dropOldKeys("administration")).administration).toEqual([during.administration[0]]);
+  });
+
+  test("an administration key that is lost is made anew by the plan", async () => {
+    const one = primary();
+    const Name = primaryNames(SETTINGS).parameters.administration;
+    await new SSMClient().send(new DeleteParameterCommand({ Name }));
+    const { changes } = await one.plan();
+    expect(changes).toEqual([
+      { kind: "repair", what: `secret ${Name}`, detail: "a fresh key, with which commands sign" },
+    ]);
+    const lacking = (await one.state())!;
+    expect(lacking.administration).toEqual([]);
+    await one.apply(await one.plan(), STORED, () => undefined);
+    const after = (await one.state())!;
+    expect([after.keys, after.administration.length]).toEqual([lacking.keys, 1]);
   });
 
   test("what has drifted is repaired, by a plan of what is there", async () => {

@@ -1,11 +1,11 @@
 /** The alarms of a deployment on effects: what a real server logs when they go wrong, read by the filters of the template. */
-import { askPrimary, loadDeploymentKey } from "@radical/admin";
-import { DEFAULT_PRIMARY_SETTINGS, template } from "@radical/deploy/testing";
+import { askPrimary, loadDeploymentKeys } from "@radical/admin";
 import { LOG_PATH, type LogQuestion, TASK_ORDERS_PATH, type TaskList, TASKS_PATH } from "@radical/protocol";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type TestApp, startTestApp } from "../../src/testing.ts";
 import { createProject, type TemporaryProject } from "../radical-process.ts";
-import { metricFilter } from "./metric-filter.ts";
+import { goingOff, valueOf } from "./alarm-values.ts";
+import { fieldsOf } from "./metric-filter.ts";
 
 const SERVICES = `/** @service */
 export declare function charge(order: string): string;
@@ -51,14 +51,7 @@ export function pay(): void {
 }
 `;
 
-const ALARMS = template({
-  settings: { ...DEFAULT_PRIMARY_SETTINGS, application: "shop", environment: "production" },
-  artefact: "0".repeat(64),
-  last: "b",
-}).Resources;
 const OF_EFFECTS = ["DeadTasks", "OldestTask", "StuckWorkflows", "ServicesDown"];
-
-type Line = Readonly<Record<string, unknown>>;
 
 let project: TemporaryProject;
 let app: TestApp;
@@ -89,41 +82,15 @@ afterAll(async () => {
 
 async function ask(path: string, question: object): Promise<string> {
   const { host, port } = app.lviServer.address();
-  const primary = { url: `http://${host}:${port}`, key: await loadDeploymentKey(app.stateFolder) };
+  const primary = { url: `http://${host}:${port}`, key: (await loadDeploymentKeys(app.stateFolder)).administration };
   return (await askPrimary(primary, "POST", path, question)).text();
 }
 
 /** The lines that the server has logged behind so many. */
-async function logged(since = 0): Promise<readonly Line[]> {
+async function logged(since = 0): Promise<readonly string[]> {
   const question: LogQuestion = { lines: 1_000, follow: false, level: "debug" };
   const lines = (await ask(LOG_PATH, question)).split("\n").filter((line) => line !== "");
-  return lines.map((line) => JSON.parse(line) as Line).slice(since);
-}
-
-interface Filter {
-  readonly FilterPattern: string;
-  readonly MetricTransformations: readonly { readonly MetricValue: string }[];
-}
-
-/** The largest value of an alarm's metric in these lines, as CloudWatch has it; null: it has none. */
-function valueOf(id: string, lines: readonly Line[]): number | null {
-  const { FilterPattern, MetricTransformations } = ALARMS[`${id}Metric`]!.Properties as unknown as Filter;
-  const [{ MetricValue }] = MetricTransformations as [{ MetricValue: string }];
-  const values = lines.filter(metricFilter(FilterPattern)).map((line) => {
-    const value = MetricValue.startsWith("$.") ? line[MetricValue.slice(2)] : Number(MetricValue);
-    if (typeof value !== "number") throw new Error(`${MetricValue} is not a number in ${JSON.stringify(line)}`);
-    return value;
-  });
-  return values.length === 0 ? null : Math.max(...values);
-}
-
-/** Those that a minute with these lines lets go off, after they last for long enough. */
-function goingOff(lines: readonly Line[]): readonly string[] {
-  return OF_EFFECTS.filter((id) => {
-    const { Threshold, ComparisonOperator, TreatMissingData } = ALARMS[`${id}Alarm`]!.Properties!;
-    expect([ComparisonOperator, TreatMissingData]).toEqual(["GreaterThanThreshold", "notBreaching"]);
-    return (valueOf(id, lines) ?? 0) > (Threshold as number);
-  });
+  return lines.slice(since);
 }
 
 test("a server whose effects are well sets off none", async () => {
@@ -149,11 +116,12 @@ test("dead tasks, tasks that wait, stuck workflows and services that are down: e
     expect(goingOff(await logged(length))).toEqual(alarms);
   }
   const lines = await logged();
-  const events = new Set(lines.filter(({ level }) => level === "error").map(({ event }) => event));
+  const all = lines.map((line) => fieldsOf(line) ?? {});
+  const events = new Set(all.filter(({ level }) => level === "error").map(({ event }) => event));
   expect(events).toEqual(new Set(["task_dead", "workflow_stuck_alarm"]));
   // They have alarms for themselves.
   expect(valueOf("Errors", lines)).toBe(null);
-  expect(lines.findLast(({ event }) => event === "effects_wait")).toMatchObject({ level: "warn", services: "charge" });
+  expect(all.findLast(({ event }) => event === "effects_wait")).toMatchObject({ level: "warn", services: "charge" });
 });
 
 test("the alarms end when somebody has seen to their causes", async () => {

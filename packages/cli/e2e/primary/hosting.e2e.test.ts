@@ -17,9 +17,9 @@ import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { DEFAULT_PRIMARY_SETTINGS, template } from "@radical/deploy/testing";
 import { radical } from "../radical-process.ts";
-import { metricFilter } from "./metric-filter.ts";
+import { valueOf } from "./alarm-values.ts";
+import { fieldsOf } from "./metric-filter.ts";
 
 const KEYS = `main:${"ab".repeat(32)}`;
 let folder: string;
@@ -120,21 +120,13 @@ test("the image of the Dockerfile: what it copies is there, and its command serv
 });
 
 test("a server that can't start, or fails, says so in a line that the alarm of a deployment counts", async () => {
-  const { Resources } = template({
-    settings: { ...DEFAULT_PRIMARY_SETTINGS, application: "shop", environment: "production" },
-    artefact: "0".repeat(64),
-    last: "b",
-  });
-  const filters = Object.entries(Resources).filter(
-    ([id, { Type }]) => Type === "AWS::Logs::MetricFilter" && id.startsWith("Errors"),
-  );
-  expect(filters).toHaveLength(1);
-  const counts = metricFilter(String(filters[0]![1].Properties?.["FilterPattern"]));
-  const counted = (log: string): readonly Record<string, unknown>[] =>
-    log
-      .split("\n")
-      .flatMap((line) => (line.startsWith("{") ? [JSON.parse(line) as Record<string, unknown>] : []))
-      .filter(counts);
+  const counted = (log: string): readonly unknown[] => {
+    const lines = log.split("\n").filter((line) => line !== "");
+    // Nothing of it is plain text.
+    expect(valueOf("PlainLines", lines)).toBe(null);
+    const errors = lines.filter((line) => valueOf("Errors", [line]) !== null);
+    return errors.map((line) => fieldsOf(line));
+  };
   // A handler may log what it likes.
   expect(counted('{"level":"error","event":"handler_log","message":"no such user"}')).toEqual([]);
 
@@ -158,7 +150,11 @@ test("a server that can't start, or fails, says so in a line that the alarm of a
     });
     expect({ code: ended.status, words: words.source }).toEqual({ code, words: words.source });
     expect(counted(ended.stderr)).toEqual([
-      expect.objectContaining({ event: "not_started", reason: expect.stringMatching(words) as unknown }),
+      expect.objectContaining({
+        event: "not_started",
+        exitCode: code,
+        reason: expect.stringMatching(words) as unknown,
+      }),
     ]);
   }
   for (const [event, planted] of [
@@ -170,7 +166,7 @@ test("a server that can't start, or fails, says so in a line that the alarm of a
     child.kill("SIGUSR2");
     expect(await ended).toEqual([1, null]);
     expect(counted(log())).toEqual([
-      expect.objectContaining({ event, reason: expect.stringContaining("planted") as unknown }),
+      expect.objectContaining({ event, exitCode: 1, reason: expect.stringContaining("planted") as unknown }),
     ]);
   }
 });

@@ -28,6 +28,8 @@ import {
   nodeEnvironment,
 } from "@radical/deploy/testing";
 import type { NodeName } from "@radical/protocol";
+import { goingOff, missing } from "./alarm-values.ts";
+import { fieldsOf } from "./metric-filter.ts";
 import { CREDENTIALS, hasPython, installMoto, type Moto } from "./moto.ts";
 
 const run = promisify(execFile);
@@ -101,7 +103,7 @@ export function machineTests(moto: () => Moto): void {
       // By what it says of itself, the next plan knows which machine is replaced last.
       expect((await primary.plan()).leader).toBe("a");
 
-      const rotated = await primary.addKey();
+      const rotated = await primary.addKey("location");
       await run(join(a.installedAt, "node/parameters.sh"), [], { env: a.environment });
       await first.logged("keys_loaded");
       const withFreshKey = clientOf(url, rotated);
@@ -118,10 +120,81 @@ export function machineTests(moto: () => Moto): void {
       expect((await once(second.process, "exit"))[0]).toBe(0);
     });
 
+    test("a standby that is killed is missed, and so is its tunnel: by what the watch says of real servers", async () => {
+      const [a, b] = (["a", "b"] as const).map(machineOf) as [Machine, Machine];
+      for (const machine of [a, b])
+        await run(join(machine.installedAt, "node/parameters.sh"), [], { env: machine.environment });
+      const first = startedAsItsUnitSays(a);
+      const leader = await first.listening;
+      const second = startedAsItsUnitSays(b);
+      await second.logged("waiting_for_leadership");
+      const standby = await second.http;
+      const tunnel = await answering(() => ({ status: 200 }));
+      const log = join(folder, "watched.log");
+      /** Each machine looks as often as it takes for a line. */
+      const watched = async (): Promise<readonly string[]> => {
+        writeFileSync(log, "");
+        for (const [machine, server] of [
+          [a, leader],
+          [b, standby],
+        ] as const) {
+          const runFolder = mkdtempSync(join(folder, "run-"));
+          const env = { RADICAL_RUN: runFolder, RADICAL_LOG: log, RADICAL_SERVER: server, RADICAL_TUNNEL: tunnel.url };
+          for (let look = 0; look < 6; look++)
+            await run(join(machine.installedAt, "node/watch.sh"), [], { env: { ...machine.environment, ...env } });
+        }
+        return readFileSync(log, "utf8").trim().split("\n");
+      };
+      const lines = await watched();
+      expect(lines.map((line) => fieldsOf(line))).toMatchObject([
+        { event: "machine", node: "a", server: 1, serving: 1, standby: 0, tunnel: 1 },
+        { event: "machine", node: "b", server: 1, serving: 0, standby: 1, tunnel: 1 },
+      ]);
+      // Probes come from elsewhere.
+      expect(missing(lines, 1)).toEqual(["Probes"]);
+      second.process.kill("SIGKILL");
+      await once(second.process, "exit");
+      expect(missing(await watched(), 1)).toEqual(["Machines", "Standby", "Probes"]);
+      tunnel.http.close();
+      expect(missing(await watched(), 1)).toEqual(["Leading", "Machines", "Standby", "Probes"]);
+      first.process.kill("SIGTERM");
+      expect((await once(first.process, "exit"))[0]).toBe(0);
+    });
+
+    test("a server that the system has ended: its last line says how", async () => {
+      const machine = machineOf("a");
+      const log = join(machine.etc, "ended.log");
+      const ended = async (result: string, status: string): Promise<readonly string[]> => {
+        writeFileSync(log, "");
+        await run(join(machine.installedAt, "node/ended.sh"), [], {
+          env: { ...machine.environment, RADICAL_LOG: log, SERVICE_RESULT: result, EXIT_STATUS: status },
+        });
+        return readFileSync(log, "utf8").trim().split("\n").filter(Boolean);
+      };
+      expect(await ended("success", "0")).toEqual([]);
+      // It has said so itself.
+      expect(await ended("exit-code", "1")).toEqual([]);
+      const lines = await ended("oom-kill", "KILL");
+      expect(lines.map((line) => fieldsOf(line))).toMatchObject([
+        { level: "error", event: "server_ended", node: "a", result: "oom-kill", exitCode: "KILL" },
+      ]);
+      expect(goingOff(lines)).toEqual(["Errors"]);
+    });
+
     test("a leader without a tunnel gives up the leadership at the third look; a standby and one that is reached do not", async () => {
       const machine = machineOf("a");
-      const looks = async (serving: boolean, tunnel: boolean, times: number): Promise<string> => {
-        const [server, way] = await Promise.all([answering(serving ? 200 : 503), answering(tunnel ? 200 : 503)]);
+      const looks = async (
+        readiness: "ready" | "standby" | "dead",
+        tunnel: boolean,
+        times: number,
+      ): Promise<string> => {
+        const [server, way] = await Promise.all([
+          answering((path) => ({
+            status: readiness === "dead" || (path === "/readyz" && readiness === "standby") ? 503 : 200,
+            body: JSON.stringify({ status: readiness }),
+          })),
+          answering(() => ({ status: tunnel ? 200 : 503 })),
+        ]);
         const called = join(machine.etc, "systemctl.log");
         writeFileSync(called, "");
         const log = join(machine.etc, "server.log");
@@ -143,12 +216,20 @@ export function machineTests(moto: () => Moto): void {
           expect(JSON.parse(line)).toMatchObject({ node: "a" });
         return `${readFileSync(called, "utf8")}${readFileSync(log, "utf8").replace(/"time":"[^"]*",/g, "")}`;
       };
-      expect(await looks(true, false, 2)).toBe("");
-      expect(await looks(true, false, 3)).toBe(
-        'restart radical-lvi-server\n{"level":"error","event":"leader_unreachable","node":"a","serving":1,"tunnel":0}\n',
+      const restarted = "restart radical-lvi-server\n";
+      expect(await looks("ready", false, 2)).toBe("");
+      expect(await looks("ready", false, 3)).toBe(
+        `${restarted}{"level":"error","event":"leader_unreachable","node":"a","server":1,"serving":1,"standby":0,"tunnel":0}\n`,
       );
-      expect(await looks(false, false, 4)).toBe("");
-      expect(await looks(true, true, 6)).toBe('{"level":"info","event":"machine","node":"a","serving":1,"tunnel":1}\n');
+      expect(await looks("standby", false, 4)).toBe("");
+      expect(await looks("ready", true, 6)).toBe(
+        '{"level":"info","event":"machine","node":"a","server":1,"serving":1,"standby":0,"tunnel":1}\n',
+      );
+      const silent = '"node":"a","server":0,"serving":0,"standby":0,"tunnel":1}\n';
+      expect(await looks("dead", true, 11)).toBe(`{"level":"info","event":"machine",${silent}`);
+      expect(await looks("dead", true, 12)).toBe(
+        `${restarted}${`{"level":"info","event":"machine",${silent}`.repeat(2)}{"level":"error","event":"server_silent",${silent}`,
+      );
     });
   });
 }
@@ -179,8 +260,10 @@ async function bash(script: string, machine: Machine): Promise<void> {
 
 interface Started {
   readonly process: ChildProcess;
-  /** Its URL. */
+  /** Its URL, once it leads. */
   readonly listening: Promise<string>;
+  /** Its URL, whether it leads or not. */
+  readonly http: Promise<string>;
   /** Resolves when it has logged such an event. */
   logged(event: string): Promise<void>;
 }
@@ -208,13 +291,15 @@ function startedAsItsUnitSays({ etc, installedAt, environment }: Machine): Start
     stdio: ["ignore", "pipe", "pipe"],
   });
   servers.push(child);
+  const { promise: http, resolve: listensAt } = Promise.withResolvers<string>();
   const seen = new Set<string>();
   const waiting: { event: string; resolve: () => void; reject: (error: Error) => void }[] = [];
   let errors = "";
   createInterface(child.stderr).on("line", (line) => {
     errors = `${errors}${line}\n`.slice(-4_000);
     if (!line.startsWith("{")) return;
-    const { event } = JSON.parse(line) as { event: string };
+    const { event, port } = JSON.parse(line) as { event: string; port?: number };
+    if (event === "http_listening") listensAt(`http://127.0.0.1:${port}`);
     seen.add(event);
     for (const each of waiting) if (each.event === event) each.resolve();
   });
@@ -234,6 +319,7 @@ function startedAsItsUnitSays({ etc, installedAt, environment }: Machine): Start
   return {
     process: child,
     listening,
+    http,
     logged: (event) =>
       seen.has(event)
         ? Promise.resolve()
@@ -241,14 +327,22 @@ function startedAsItsUnitSays({ etc, installedAt, environment }: Machine): Start
   };
 }
 
-function clientOf(url: string, { keys }: PrimaryState): TestClient {
+function clientOf(url: string, { keys, administration: [admin] }: PrimaryState): TestClient {
   const client = new TestClient(url, module);
+  const { application, environment } = SETTINGS;
+  const deployment = `${application}-${environment}`;
+  client.administration = { keyId: admin!.id, privateHalf: admin!.privateHalf, deployment };
   client.signing = { keyId: keys[0]!.id, secret: Buffer.from(keys[0]!.secret, "hex") };
   return client;
 }
 
-async function answering(status: number): Promise<{ readonly url: string; readonly http: Server }> {
-  const http = createServer((_, response) => response.writeHead(status).end());
+async function answering(
+  answer: (path: string) => { readonly status: number; readonly body?: string },
+): Promise<{ readonly url: string; readonly http: Server }> {
+  const http = createServer(({ url = "" }, response) => {
+    const { status, body = "" } = answer(url);
+    response.writeHead(status, { connection: "close" }).end(body);
+  });
   await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
   return { http, url: `http://127.0.0.1:${(http.address() as AddressInfo).port}` };
 }

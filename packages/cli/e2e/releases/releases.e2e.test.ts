@@ -16,13 +16,13 @@ import {
   STATUS_PATH,
 } from "@radical/protocol";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { type LviServerProcess, startLviServer, putModule } from "@radical/local";
-import { type DeploymentKey, signedRequest } from "@radical/admin";
+import { type LviServerProcess, startLviServer } from "@radical/local";
+import { type AdministrationKey, type DeploymentKey, newDeploymentKeys, signedRequest } from "@radical/admin";
 import { withoutUpdates } from "../fault-link.ts";
 import { KEPT } from "./kept.ts";
 import { type Locations, presentRelease, type Release, startLocations, unpacked } from "./release.ts";
 
-const KEY: DeploymentKey = { id: "releases", secret: randomBytes(32).toString("hex") };
+const KEYS = newDeploymentKeys("releases");
 const TIMEOUT_MS = 60_000;
 
 let folder: string;
@@ -43,19 +43,41 @@ afterEach(async () => {
   started = [];
 });
 
+/** The oldest one knows one kind of keys, which does everything. */
+const hasOneKey = (of: Release): boolean => of === kept.get("abi-4");
+
 function startServer(of: Release, stateFolder: string, followupTimeoutMs: number): Promise<LviServerProcess> {
   return startLviServer({
     stateFolder,
-    key: KEY,
+    keys: KEYS,
     followupTimeoutMs,
     ...(of.program === null ? {} : { program: of.program }),
+    ...(hasOneKey(of) ? { keysText: `${KEYS.location.id}:${KEYS.location.secret}` } : {}),
     onStarted: async () => {},
     onDied: () => {},
     onLog: () => {},
   }).then((server) => {
     started.push(() => server.stop());
+    operators.set(server, hasOneKey(of) ? KEYS.location : KEYS.administration);
     return server;
   });
+}
+
+/** The key that administers a server. */
+const operators = new WeakMap<LviServerProcess, AdministrationKey | DeploymentKey>();
+
+async function put(
+  server: LviServerProcess,
+  { module }: Release["manifest"],
+  content: Release["content"],
+): Promise<Response> {
+  const signal = AbortSignal.timeout(TIMEOUT_MS);
+  const body = encodeModuleContent(content);
+  return signedRequest(originOf(server), operators.get(server)!, "PUT", `${MODULES_PATH}${module}`, body, signal);
+}
+
+async function register(server: LviServerProcess, { manifest, content }: Release): Promise<void> {
+  expect((await put(server, manifest, content)).status).toBe(204);
 }
 
 function originOf(server: LviServerProcess): string {
@@ -65,14 +87,14 @@ function originOf(server: LviServerProcess): string {
 
 /** `server`: the one that leads now. */
 async function locationsOf(worker: Release, module: Release, server: () => LviServerProcess): Promise<Locations> {
-  const locations = await startLocations({ folder, key: KEY }, worker, module, () => server().address());
+  const locations = await startLocations({ folder, key: KEYS.location }, worker, module, () => server().address());
   started.push(() => locations.close());
   return locations;
 }
 
 async function ofServer(server: LviServerProcess, at: string): Promise<Response> {
   const signal = AbortSignal.timeout(TIMEOUT_MS);
-  return signedRequest(originOf(server), KEY, "GET", at, new Uint8Array(), signal, {});
+  return signedRequest(originOf(server), operators.get(server)!, "GET", at, new Uint8Array(), signal);
 }
 
 async function pendingAt(server: LviServerProcess): Promise<number | null> {
@@ -92,7 +114,7 @@ describe.each(KEPT)("the release %s and this one", (name) => {
     const before = kept.get(name)!;
     const state = await mkdtemp(path.join(folder, "state-"));
     const server = await startServer(isServerPresent ? present : before, state, 600_000);
-    await putModule(originOf(server), KEY, before.manifest.module, before.content);
+    await register(server, before);
     const { faults, post, get } = await locationsOf(isServerPresent ? before : present, before, () => server);
 
     // Reads and writes at both; a stale cache is repaired.
@@ -153,7 +175,7 @@ describe.each(KEPT)("the release %s and this one", (name) => {
       const before = kept.get(name)!;
       const state = await mkdtemp(path.join(folder, "state-"));
       const earlier = await startServer(before, state, 600_000);
-      await putModule(originOf(earlier), KEY, before.manifest.module, before.content);
+      await register(earlier, before);
       let leader = earlier;
       const { faults, post, get } = await locationsOf(before, before, () => leader);
       faults.decide = ({ path: to }) => (to === FOLLOWUP_PATH ? "lose-request" : "pass");
@@ -178,13 +200,9 @@ describe.each(KEPT)("the release %s and this one", (name) => {
     async () => {
       const before = kept.get(name)!;
       const server = await startServer(before, await mkdtemp(path.join(folder, "state-")), 600_000);
-      const origin = originOf(server);
-      await putModule(origin, KEY, before.manifest.module, before.content);
+      await register(server, before);
       const { post } = await locationsOf(before, before, () => server);
-      const body = encodeModuleContent({ ...present.content, abi: ABI_VERSION + 1 });
-      const signal = AbortSignal.timeout(TIMEOUT_MS);
-      const to = `${MODULES_PATH}${present.manifest.module}`;
-      const refused = await signedRequest(origin, KEY, "PUT", to, body, signal, {});
+      const refused = await put(server, present.manifest, { ...present.content, abi: ABI_VERSION + 1 });
       expect([refused.status, await refused.json()]).toEqual([
         400,
         {

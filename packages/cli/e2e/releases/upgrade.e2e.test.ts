@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import {
   type AdminAddress,
-  type DeploymentKey,
+  newDeploymentKeys,
   finishUpgrade,
   PrimaryError,
   signedRequest,
@@ -36,7 +36,8 @@ import { bundleServer } from "./bundle-server.ts";
 import { BEFORE } from "./kept.ts";
 import { type Locations, presentRelease, type Release, startLocations, unpacked } from "./release.ts";
 
-const KEY: DeploymentKey = { id: "upgrade", secret: randomBytes(32).toString("hex") };
+const KEYS = newDeploymentKeys("upgrade");
+const KEY = KEYS.administration;
 const TIMEOUT_MS = 240_000;
 /** A leader that is killed is waited for so long on DynamoDB. */
 const LEASE_MS = 1_500;
@@ -71,7 +72,7 @@ class Server {
     this.child = launchServer({
       ...(release.program === null ? {} : { program: release.program }),
       stateFolder: folder,
-      key: KEY,
+      keys: KEYS,
       // Nothing but a takeover completes what a followup was lost for.
       followupTimeoutMs: 600_000,
       storage,
@@ -125,7 +126,7 @@ async function deployed(storage: string, older: Release, newer: Release): Promis
   const address = (): { host: string; port: number } => ({ host: "127.0.0.1", port: of.leader.port });
   const locations: Locations[] = [];
   for (const worker of [older, newer]) {
-    const one = await startLocations({ folder, key: KEY }, worker, older, address);
+    const one = await startLocations({ folder, key: KEYS.location }, worker, older, address);
     started.push(() => one.close());
     locations.push(one);
   }
@@ -253,7 +254,7 @@ describe("on SQLite", () => {
         // An array of one field, which is the version.
         const refused = await signedRequest(
           server.admin.url,
-          KEY,
+          KEYS.location,
           "POST",
           LVI_PATH,
           Uint8Array.of(0x81, 2),

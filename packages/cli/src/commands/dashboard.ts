@@ -21,7 +21,8 @@ const DASHBOARD = {
     primary: {
       kind: "text",
       placeholder: "url",
-      words: "the LVI server of the environment, whose key is in RADICAL_KEYS (default: that of the deployment)",
+      words:
+        "the LVI server of the environment, whose administration key is in RADICAL_ADMIN_KEYS (default: that of the deployment)",
     },
     port: { kind: "number", default: 0, least: 0, most: 65_535, words: "of this machine, for the page; 0: any" },
     every: {

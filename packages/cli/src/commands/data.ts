@@ -11,7 +11,11 @@ const COMMON = {
     placeholder: "address",
     words: "sqlite:<file> or dynamodb:<prefix>?region=…&endpoint=… (default: that of radical dev)",
   },
-  server: { kind: "text", placeholder: "url", words: "the LVI server of that storage; RADICAL_KEYS has a key of it" },
+  server: {
+    kind: "text",
+    placeholder: "url",
+    words: "the LVI server of that storage; RADICAL_ADMIN_KEYS has its administration key",
+  },
   json: { kind: "flag", words: "print JSON" },
 } as const satisfies Options;
 
@@ -185,7 +189,7 @@ of the handlers' tables.`,
     ["radical data import some.ndjson"],
     ["radical data seed", "seed.ndjson or seed.json of the project"],
     [
-      "RADICAL_KEYS=main:… radical data put users ann - --storage 'dynamodb:my-app' --server http://10.0.0.5:8788 < ann.json",
+      "RADICAL_ADMIN_KEYS=admin:… radical data put users ann - --storage 'dynamodb:my-app' --server http://10.0.0.5:8788 < ann.json",
     ],
   ],
 };

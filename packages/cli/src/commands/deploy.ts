@@ -41,7 +41,11 @@ const DEPLOY = {
     },
     env: ENVIRONMENT,
     yes: { kind: "flag", short: "y", words: "ask nothing" },
-    primary: { kind: "text", placeholder: "url", words: "use an LVI server of your own; RADICAL_KEYS has its key" },
+    primary: {
+      kind: "text",
+      placeholder: "url",
+      words: "use an LVI server of your own; RADICAL_KEYS and RADICAL_ADMIN_KEYS have its keys",
+    },
     region: {
       kind: "text",
       placeholder: "name",
@@ -72,8 +76,8 @@ const DEPLOY = {
 module registered there → Worker uploaded beside the one that serves → a request through it → it serves. A second
 run changes nothing. After a failure the next run goes on at the step that failed: docs/deploy.md.
 
-Credentials: \`npx wrangler login\` or CLOUDFLARE_API_TOKEN, and those of AWS as its SDK finds them; with --primary the key of
-that server in RADICAL_KEYS.`,
+Credentials: \`npx wrangler login\` or CLOUDFLARE_API_TOKEN, and those of AWS as its SDK finds them; with --primary the keys of
+that server: RADICAL_KEYS has that of the locations, and RADICAL_ADMIN_KEYS one of administration (radical secrets new-keys).`,
   examples: [
     ["radical deploy", "asks before it changes anything"],
     ["radical deploy --plan", "what would change, and nothing else"],
@@ -81,7 +85,7 @@ that server in RADICAL_KEYS.`,
     ["radical deploy --emit-template", "what CloudFormation would get; no account is asked"],
     ["radical deploy --finalize", "after an upgrade of Radical, when you need no way back"],
     ["radical deploy --env staging", "tables, names and secrets of its own"],
-    ["RADICAL_KEYS=main:… radical deploy --primary https://lvi.example.com"],
+    ["RADICAL_KEYS=main:… RADICAL_ADMIN_KEYS=admin:… radical deploy --primary https://lvi.example.com"],
   ],
 } as const satisfies Command<Options>;
 
@@ -141,6 +145,8 @@ function show(event: DeployEvent, { application, environment }: Target, terminal
     }
     case "planned":
       return showPlan(event.planned, terminal);
+    case "warning":
+      return terminal.note(`${style("yellow", "!")} ${event.words}`);
     case "note":
       return terminal.note(style("dim", `  ${event.words}`));
     case "begun":
@@ -169,7 +175,7 @@ function tell(outcome: DeployOutcome, isPlan: boolean, ms: number, terminal: Ter
 function jsonOf(outcome: DeployOutcome, target: Target, isPlan: boolean, ms: number): unknown {
   const { application, environment } = target;
   const plan = outcome.planned.map(({ step: { name, half }, changes }) => ({ name, half, changes }));
-  const head = { application, environment, plan, workflowsOnOlderCode: outcome.older, ms };
+  const head = { application, environment, plan, workflowsOnOlderCode: outcome.older, warnings: outcome.warnings, ms };
   switch (outcome.kind) {
     case "declined":
       return { outcome: isPlan ? "planned" : "declined", ...head };

@@ -1,6 +1,7 @@
 /** `radical doctor`: what is wrong on this machine and with a deployment, a line each, with what to do. */
 import { terminalText } from "@radical/protocol";
 import { type Command, type Options, type Subcommand, subcommand, type Values } from "@radical/command-line";
+import { givenLocationKey } from "@radical/admin";
 import { CommandError, EXIT_FAILED, EXIT_USAGE } from "@radical/app/command-error";
 import { loadProject, type Project, targetOf } from "@radical/app";
 import { DEPLOYED } from "../operate/deployed-options.ts";
@@ -18,7 +19,8 @@ const DOCTOR = {
     primary: {
       kind: "text",
       placeholder: "url",
-      words: "LVI servers of your own, by commas, whose key is in RADICAL_KEYS",
+      words:
+        "LVI servers of your own, by commas; RADICAL_ADMIN_KEYS has their key, and RADICAL_KEYS that of the locations",
     },
     region: DEPLOYED.region,
     url: { kind: "text", placeholder: "origin", words: "where it is reached (default: as it is deployed)" },
@@ -43,7 +45,7 @@ arrive at.`,
     ["radical doctor --json | jq .roundTrips"],
     ["radical doctor --json | jq .readLeases.locations", "for which location writers wait, and how long"],
     ["radical doctor --env production", "the Worker, and the primary at AWS"],
-    ["RADICAL_KEYS=main:… radical doctor --env production --primary https://lvi.example.com"],
+    ["RADICAL_ADMIN_KEYS=admin:… radical doctor --env production --primary https://lvi.example.com"],
   ],
 } as const satisfies Command<Options>;
 
@@ -97,7 +99,7 @@ async function named(project: Project, options: DoctorOptions): Promise<Deployme
   const site = url ?? deploy.url;
   return {
     primary: await Promise.all(servers.map((server) => primaryAddress(project, server.trim()))),
-    sites: site === null ? [] : [{ url: new URL(site).origin, location: null }],
+    sites: site === null ? [] : [{ url: new URL(site).origin, location: null, key: givenLocationKey(process.env) }],
     served: [],
     findings: [],
     clocks: [],

@@ -54,7 +54,7 @@ The LVI server of a deployment redacts what it sends, before it leaves. Each tex
 wherever it stands, in keys of items too. Numbers become 0 unless a key has them, and the seed is another one. The handler runs
 again on these values, so its outcome and writes are redacted too. An execution that then reads other items is left out.
 --redact redacts the named fields alone: all else, keys of items included, is recorded as it is. @arguments.<name> stands for the
-arguments of tasks and steps as well. Whatever has arrived at a workflow is redacted whole then. --whole redacts nothing.
+arguments of tasks and steps as well. Whatever has arrived at a workflow is redacted whole then. --whole redacts nothing but secrets.
 Executions of radical dev, on this machine, are recorded as they are, unless --redact names fields.
 A parameter of the type Secret is always ‹secret›, and its handler runs with that text.`,
   exitCodes: [
@@ -68,7 +68,9 @@ A parameter of the type Secret is always ‹secret›, and its handler runs with
     ["radical record --redact users.email --redact '@arguments.password' --redact @caller"],
     ["radical record --env production --every 100", "redacted at the server"],
     ["radical record --env production --every 100 --whole"],
-    ["RADICAL_KEYS=main:… radical record --primary https://lvi.example.com --output - | gzip > records.jsonl.gz"],
+    [
+      "RADICAL_ADMIN_KEYS=admin:… radical record --primary https://lvi.example.com --output - | gzip > records.jsonl.gz",
+    ],
   ],
 } as const satisfies Command<Options>;
 

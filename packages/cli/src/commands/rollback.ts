@@ -18,7 +18,11 @@ const ROLLBACK = {
     env: ENVIRONMENT,
     plan: { kind: "flag", words: "show what would change, and change nothing" },
     yes: { kind: "flag", short: "y", words: "ask nothing" },
-    primary: { kind: "text", placeholder: "url", words: "an LVI server of your own; RADICAL_KEYS has its key" },
+    primary: {
+      kind: "text",
+      placeholder: "url",
+      words: "an LVI server of your own; RADICAL_KEYS and RADICAL_ADMIN_KEYS have its keys",
+    },
     region: {
       kind: "text",
       placeholder: "name",

@@ -1,6 +1,8 @@
-/** `radical secrets`: the secrets of the application's Worker, and the key that locations sign with. */
+/** `radical secrets`: the secrets of the application's Worker, and the keys that locations and commands sign with. */
+import { randomBytes } from "node:crypto";
 import { text } from "node:stream/consumers";
 import { type Options, type Program, subcommand, type Values } from "@radical/command-line";
+import { newAdministrationKey, privateKeyText, publicKeyText } from "@radical/admin";
 import { EXIT_FAILED } from "@radical/app/command-error";
 import { loadProject } from "@radical/app";
 import type { OpenEdge, Rotation } from "@radical/deploy";
@@ -19,6 +21,13 @@ const COMMON = {
 
 const ROTATE = {
   ...COMMON,
+  kind: {
+    kind: "choice",
+    of: ["location", "administration"],
+    default: "location",
+    placeholder: "kind",
+    words: "whose key: that of locations, or that of commands",
+  },
   plan: { kind: "flag", words: "show what would change, and change nothing" },
   yes: { kind: "flag", short: "y", words: "ask nothing" },
   primary: { kind: "text", placeholder: "url", words: "an LVI server of your own: tells what to do there" },
@@ -90,13 +99,45 @@ export const secretsCommand: Program = {
     subcommand(
       {
         name: "rotate-keys",
-        words: "replace the key that locations sign with, while everything runs",
+        words: "replace the key that locations sign with, or that of commands, while everything runs",
         options: ROTATE,
         notes: `At AWS it puts a new key beside the old one, and gives both machines 90 seconds to read it. Then a version of the Worker signs with
-the new key, and two minutes later the old key goes. No request fails. If it was interrupted, run it again: it goes on where it was.`,
-        examples: [["radical secrets rotate-keys"], ["radical secrets rotate-keys --env staging --yes"]],
+the new key, and two minutes later the old key goes. No request fails. If it was interrupted, run it again: it goes on where it was.
+
+With --kind administration the key changes that commands sign with. Nothing is deployed for that. The old key goes after two minutes.`,
+        examples: [
+          ["radical secrets rotate-keys"],
+          ["radical secrets rotate-keys --env staging --yes"],
+          ["radical secrets rotate-keys --kind administration", "somebody leaves who could deploy"],
+        ],
       },
       (options) => interruptible(options, (signal) => rotate(options, signal)),
+    ),
+    subcommand(
+      {
+        name: "new-keys",
+        words: "make keys for a primary of your own, and print them",
+        options: {
+          kind: {
+            kind: "choice",
+            of: ["location", "administration"],
+            default: null,
+            placeholder: "kind",
+            words: "one of them (default: one of each)",
+          },
+          json: COMMON.json,
+        },
+        notes: `Locations and commands have different keys. A key of a location is a secret that the Worker and the server share. Of a key of
+administration the server has the public half only. It checks with it who asks, and can't sign itself.
+
+The command stores nothing. The keys are shown once: put them where you keep secrets.`,
+        examples: [
+          ["radical secrets new-keys"],
+          ["radical secrets new-keys --kind administration", "for one more person, or to replace a key"],
+          ["radical secrets new-keys --json > my-keys.json", "its fields: server, RADICAL_KEYS, RADICAL_ADMIN_KEYS"],
+        ],
+      },
+      (options) => reported(options, () => Promise.resolve(makeKeys(options))),
     ),
   ],
   notes: `Secrets of your own Worker (docs/worker.md) are variables of its environment. Cloudflare keeps them, through deployments too, and
@@ -108,6 +149,7 @@ at once.`,
     ["openssl rand -hex 32 | radical secrets set SESSION_SECRET --env staging"],
     ["radical secrets delete SESSION_SECRET"],
     ["radical secrets rotate-keys", "another key between the locations and the primary"],
+    ["radical secrets new-keys", "for a primary of your own"],
   ],
 };
 
@@ -136,13 +178,36 @@ function readValue(name: string): Promise<string> {
   return process.stdin.isTTY ? ask(`Value of ${name} (not shown): `, { isHidden: true }) : text(process.stdin);
 }
 
+interface NewKeysOptions {
+  readonly json: boolean;
+  readonly kind: "location" | "administration" | null;
+}
+
+function makeKeys({ kind, json }: NewKeysOptions): void {
+  const location =
+    kind === "administration" ? null : `k${randomBytes(4).toString("hex")}:${randomBytes(32).toString("hex")}`;
+  const administration = kind === "location" ? null : newAdministrationKey(`a${randomBytes(4).toString("hex")}`);
+  const server = [location, administration === null ? null : publicKeyText(administration)].filter(
+    (one) => one !== null,
+  );
+  const given = {
+    RADICAL_KEYS: location,
+    RADICAL_ADMIN_KEYS: administration === null ? null : privateKeyText(administration),
+  };
+  if (json) return print(JSON.stringify({ server: server.join(","), ...given }));
+  print("# For the LVI server, in the file of --keys-file or as RADICAL_KEYS:");
+  for (const key of server) print(key);
+  print("# For who deploys:");
+  for (const [name, value] of Object.entries(given)) if (value !== null) print(`${name}=${value}`);
+}
+
 async function rotate(options: RotateOptions, signal: AbortSignal): Promise<void> {
   const { planRotation, targetOfProject, unlessStopped } = await import("@radical/deploy");
   const terminal = createTerminal({ quiet: options.json });
   const project = await loadProject(options.project);
-  const { primary, region, url } = options;
+  const { kind, primary, region, url } = options;
   const target = targetOfProject(project, options.env);
-  const planning = planRotation({ project, target, primary, region, url, colours: terminal.colours, signal });
+  const planning = planRotation({ kind, project, target, primary, region, url, colours: terminal.colours, signal });
   const rotation = await unlessStopped(planning, signal);
   if (rotation.kind === "by-hand") {
     if (options.json) return print(JSON.stringify({ outcome: "by-hand", steps: rotation.steps }));

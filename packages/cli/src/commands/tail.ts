@@ -53,7 +53,9 @@ the Worker, so it must be logged in, or have CLOUDFLARE_API_TOKEN.`,
     ["radical tail --handler follow --errors"],
     ["radical tail --json | jq 'select(.half == \"edge\") | .line.ms.total'"],
     ["radical tail --env production --errors"],
-    ["RADICAL_KEYS=main:… radical tail --primary https://lvi.example.com --worker my-app-production --lines 500"],
+    [
+      "RADICAL_ADMIN_KEYS=admin:… radical tail --primary https://lvi.example.com --worker my-app-production --lines 500",
+    ],
   ],
 } as const satisfies Command<Options>;
 

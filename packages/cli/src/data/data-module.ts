@@ -5,12 +5,12 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import {
+  DATA_PATH,
   decodeLviReply,
   DEFAULT_LIMITS,
   encodeLviRequest,
   type ExecutionId,
   handlersWith,
-  LVI_PATH,
   type LviReply,
   type LviRequest,
   type ModuleContent,
@@ -73,7 +73,7 @@ export class DataModule {
       rwWasm: EMPTY_WASM,
     };
     const module = moduleHash(content);
-    await putModule(server.url, server.key, module, content, true);
+    await putModule(server.url, server.key, module, content, { isAside: true, deployment: server.deployment });
     return new DataModule(options, module);
   }
 
@@ -132,11 +132,13 @@ export class DataModule {
 
   /** The reply; or why there is none. */
   async #ask(request: LviRequest): Promise<LviReply | string> {
-    const { url, key } = this.#server;
+    const { url, key, deployment } = this.#server;
     let response: Response;
     try {
       const body = encodeLviRequest(request);
-      response = await signedRequest(url, key, "POST", LVI_PATH, body, AbortSignal.timeout(ATTEMPT_MS));
+      response = await signedRequest(url, key, "POST", DATA_PATH, body, AbortSignal.timeout(ATTEMPT_MS), {
+        deployment,
+      });
       if (response.ok) return decodeLviReply(new Uint8Array(await response.arrayBuffer()));
     } catch (error) {
       return messageOf(error);
@@ -146,7 +148,7 @@ export class DataModule {
     throw new CommandError(
       "not_written",
       `The LVI server refused the request: ${text}`,
-      "Check --server and RADICAL_KEYS.",
+      "Check --server and RADICAL_ADMIN_KEYS.",
     );
   }
 }

@@ -4,7 +4,6 @@
  * starts one itself, for as long as it takes: that one takes the leadership with the next epoch, adopts what the last one had
  * promised, and gives the leadership up again.
  */
-import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import {
@@ -23,12 +22,20 @@ import {
 import { terminalText } from "@radical/protocol";
 import { createTerminal } from "../terminal/terminal.ts";
 import { CommandError, messageOf } from "@radical/app/command-error";
-import { type DeploymentKey, loadDeploymentKey } from "@radical/admin";
+import {
+  type AdministrationKey,
+  type DeploymentKeys,
+  loadDeploymentKeys,
+  newDeploymentKeys,
+  serverKeysText,
+} from "@radical/admin";
 import { readRunning } from "@radical/local";
 
 export interface DataServer {
   readonly url: string;
-  readonly key: DeploymentKey;
+  readonly key: AdministrationKey;
+  /** The name of the deployment; left out: not known. */
+  readonly deployment?: string;
 }
 
 /** What is worked on. */
@@ -58,8 +65,8 @@ export async function withServer<T>(
 ): Promise<T> {
   const running = await runningServer(place);
   if (running !== null) return work(running);
-  const key = place.isDev ? await loadDeploymentKey(place.stateFolder) : dataKey();
-  const keys = new KeyRing(parseKeys(`${key.id}:${key.secret}`));
+  const own = place.isDev ? await loadDeploymentKeys(place.stateFolder) : dataKeys();
+  const keys = new KeyRing(parseKeys(serverKeysText(own)));
   const storage = await opened(place.storage, keys);
   if (await isServed(storage, place.storage)) {
     await storage.close();
@@ -69,7 +76,7 @@ export async function withServer<T>(
       "An LVI server has this storage, and all writes must go through it.",
       place.isDev
         ? "Stop the program that runs it. Of radical dev the command finds the server by itself."
-        : "Name it with --server <url> and give RADICAL_KEYS its key, or stop it.",
+        : "Name it with --server <url> and give RADICAL_ADMIN_KEYS its administration key, or stop it.",
     );
   }
   const server = await startOwn(
@@ -78,7 +85,7 @@ export async function withServer<T>(
     sealingKeysOf(place.storage, storage, process.env["RADICAL_SEALING_KEYS"] ?? null),
   );
   try {
-    return await work({ url: server.url, key });
+    return await work({ url: server.url, key: own.administration });
   } finally {
     await server.close();
   }
@@ -112,7 +119,7 @@ async function runningServer({ stateFolder, server, isDev }: DataPlace): Promise
     () => false,
   );
   // Left behind by one that was killed.
-  return answers ? { url: running.lviServer, key: await loadDeploymentKey(stateFolder) } : null;
+  return answers ? { url: running.lviServer, key: (await loadDeploymentKeys(stateFolder)).administration } : null;
 }
 
 async function opened(address: StorageAddress, keys: KeyRing): Promise<Storage> {
@@ -141,8 +148,8 @@ async function isServed(storage: Storage, { kind }: StorageAddress): Promise<boo
 /**
  * Known to nobody else: what it completes for an earlier server can't be compared with a later request, which is then refused.
  */
-function dataKey(): DeploymentKey {
-  return { id: "data", secret: randomBytes(32).toString("hex") };
+function dataKeys(): DeploymentKeys {
+  return newDeploymentKeys("data");
 }
 
 async function startOwn(storage: Storage, keys: KeyRing, sealingKeys: SealingKeyStore | null): Promise<RunningServer> {

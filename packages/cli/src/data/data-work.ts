@@ -1,7 +1,7 @@
 /** What the subcommands of `radical data` do. */
 import { join } from "node:path";
 import { text as textOf } from "node:stream/consumers";
-import { type ItemReader, KeysError, openItems, parseKeys, parseStorageAddress } from "@radical/lvi-server";
+import { type ItemReader, openItems, parseStorageAddress } from "@radical/lvi-server";
 import { isHiddenTable, splitUnit, terminalText } from "@radical/protocol";
 import { makeStateFolder } from "@radical/local";
 import {
@@ -27,6 +27,7 @@ import {
   seedFileOf,
 } from "@radical/app";
 import { CommandError, EXIT_USAGE } from "@radical/app/command-error";
+import { operatorKey } from "@radical/admin";
 import { createTerminal, print, type Terminal } from "../terminal/terminal.ts";
 import { type DataPlace, type DataServer, hasData, settled, withServer } from "./data-server.ts";
 import { type ItemWrite, writeItems } from "./write-items.ts";
@@ -296,13 +297,9 @@ function devPlace(stateFolder: string): Omit<DataPlace, "server"> {
 
 function namedServer(url: string): DataServer {
   if (!URL.canParse(url)) throw wrongOption(`--server must be a URL, and is "${url}".`);
-  try {
-    const [[id, secret] = []] = parseKeys(process.env["RADICAL_KEYS"] ?? "");
-    return { url: url.replace(/\/+$/, ""), key: { id: id!, secret: Buffer.from(secret!).toString("hex") } };
-  } catch (error) {
-    if (error instanceof KeysError) throw wrongOption(`RADICAL_KEYS: ${error.message}`);
-    throw error;
-  }
+  const deployment = process.env["RADICAL_DEPLOYMENT"];
+  const server = { url: url.replace(/\/+$/, ""), key: operatorKey(process.env) };
+  return deployment === undefined ? server : { ...server, deployment };
 }
 
 function wrongOption(message: string): CommandError {

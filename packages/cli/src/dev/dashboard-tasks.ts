@@ -1,5 +1,4 @@
 /** Tasks and schedules of the primary, for the dashboard's page. */
-import { askPrimary, type PrimaryAddress } from "@radical/admin";
 import {
   type DashboardTask,
   type DashboardTasks as Answer,
@@ -17,20 +16,14 @@ import {
   TASKS_PATH,
   type TasksQuestion,
 } from "@radical/protocol";
-import { explained } from "../operate/older-server.ts";
-import { shownArguments } from "../replay/replay-steps.ts";
-
-export interface DashboardTasksPorts {
-  /** Asks the server that leads. */
-  readonly asking: <T>(ask: (primary: PrimaryAddress) => Promise<T>) => Promise<T>;
-  /** Whether arguments are shown. Those of a deployment are values of its users. */
-  readonly showsArguments: boolean;
-}
+import { answerOf } from "../operate/older-server.ts";
+import { shownArguments } from "../replay/secret-names.ts";
+import type { PrimaryPorts } from "./primary-ports.ts";
 
 export class DashboardTasks {
-  readonly #ports: DashboardTasksPorts;
+  readonly #ports: PrimaryPorts;
 
-  constructor(ports: DashboardTasksPorts) {
+  constructor(ports: PrimaryPorts) {
     this.#ports = ports;
   }
 
@@ -42,26 +35,22 @@ export class DashboardTasks {
       after: null,
       withArguments: task !== null && this.#ports.showsArguments,
     };
-    const { tasks, next, timeMs } = await this.#asked<TaskList>("POST", TASKS_PATH, question);
+    const { tasks, next, timeMs } = await this.#ports.asking((primary) =>
+      answerOf<TaskList>("tasks", primary, TASKS_PATH, question),
+    );
     return { tasks: tasks.map(shownTask), isMore: next !== null, timeMs };
   }
 
   order(order: TaskOrder): Promise<TaskOrderAnswer> {
-    return this.#asked("POST", TASK_ORDERS_PATH, order);
+    return this.#ports.asking((primary) => answerOf("tasks", primary, TASK_ORDERS_PATH, order));
   }
 
   schedules(): Promise<ScheduleList> {
-    return this.#asked("GET", SCHEDULES_PATH);
+    return this.#ports.asking((primary) => answerOf("schedules", primary, SCHEDULES_PATH));
   }
 
   changeSchedule(question: ScheduleQuestion): Promise<ScheduleAnswer> {
-    return this.#asked("POST", SCHEDULES_PATH, question);
-  }
-
-  async #asked<T>(method: "GET" | "POST", path: string, question?: object): Promise<T> {
-    return explained(path === SCHEDULES_PATH ? "schedules" : "tasks", () =>
-      this.#ports.asking(async (primary) => (await askPrimary(primary, method, path, question)).json() as T),
-    );
+    return this.#ports.asking((primary) => answerOf("schedules", primary, SCHEDULES_PATH, question));
   }
 }
 

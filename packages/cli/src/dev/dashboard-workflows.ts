@@ -17,10 +17,9 @@ import {
   type WorkflowOrderAnswer,
   WORKFLOWS_PATH,
 } from "@radical/protocol";
-import { askPrimary } from "@radical/admin";
-import { explained } from "../operate/older-server.ts";
-import { shownArguments } from "../replay/replay-steps.ts";
-import type { DashboardTasksPorts } from "./dashboard-tasks.ts";
+import { answerOf } from "../operate/older-server.ts";
+import { shownArguments } from "../replay/secret-names.ts";
+import type { PrimaryPorts } from "./primary-ports.ts";
 
 /** Most workflows of a list. */
 const MOST = 200;
@@ -34,10 +33,10 @@ interface Known {
 }
 
 export class DashboardWorkflows {
-  readonly #ports: DashboardTasksPorts;
+  readonly #ports: PrimaryPorts;
   #known = new Map<ExecutionId, Known>();
 
-  constructor(ports: DashboardTasksPorts) {
+  constructor(ports: PrimaryPorts) {
     this.#ports = ports;
   }
 
@@ -46,13 +45,17 @@ export class DashboardWorkflows {
     const question: WorkflowListQuestion = { state: null, handler: null, limit: MOST, after: null };
     const { workflows, next, timeMs } = await this.#asked<WorkflowList>(WORKFLOWS_PATH, question);
     const first = workflows.slice(0, MOST_WAITS);
-    const waits = await Promise.all(first.map((workflow) => this.#waitOf(workflow)));
+    // Of one whose journal can't be read the list says no wait, and the next list asks again.
+    const found = await Promise.all(first.map((workflow) => this.#waitOf(workflow).catch(() => undefined)));
     this.#known = new Map(
-      first.map((workflow, at) => [workflow.id, { journal: journalOf(workflow), wait: waits[at] ?? null }]),
+      first.flatMap((workflow, at) => {
+        const wait = found[at];
+        return wait === undefined ? [] : [[workflow.id, { journal: journalOf(workflow), wait }] as const];
+      }),
     );
     const listed = workflows.map((workflow, at): DashboardListedWorkflow => ({
       ...workflow,
-      waitsFor: waits[at] ?? null,
+      waitsFor: found[at] ?? null,
     }));
     return { workflows: listed, isMore: next !== null, timeMs };
   }
@@ -84,10 +87,8 @@ export class DashboardWorkflows {
     return this.#asked(WORKFLOW_HISTORY_PATH, question);
   }
 
-  async #asked<T>(path: string, question: object): Promise<T> {
-    return explained("workflows", () =>
-      this.#ports.asking(async (primary) => (await askPrimary(primary, "POST", path, question)).json() as T),
-    );
+  #asked<T>(path: string, question: object): Promise<T> {
+    return this.#ports.asking((primary) => answerOf("workflows", primary, path, question));
   }
 }
 

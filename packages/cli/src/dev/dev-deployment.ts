@@ -37,7 +37,7 @@ import {
   writeRunning,
 } from "@radical/local";
 import { CommandError, messageOf } from "@radical/app/command-error";
-import { askPrimary, moveTime, type PrimaryAddress } from "@radical/admin";
+import { askPrimary, moveTime, type PrimaryAddress, reachedTime } from "@radical/admin";
 import { moduleOfPrimary } from "../replay/record.ts";
 import { SampleRing } from "../replay/sample-ring.ts";
 import type { BuildState } from "./build-state.ts";
@@ -46,8 +46,9 @@ import { Dashboard } from "./dashboard.ts";
 import { DashboardCaches } from "./dashboard-caches.ts";
 import { DashboardData } from "./dashboard-data.ts";
 import { DashboardReplays } from "./dashboard-replays.ts";
-import { DashboardTasks, type DashboardTasksPorts } from "./dashboard-tasks.ts";
+import { DashboardTasks } from "./dashboard-tasks.ts";
 import { DashboardWorkflows } from "./dashboard-workflows.ts";
+import type { PrimaryPorts } from "./primary-ports.ts";
 import type { DevEvent } from "./dev-events.ts";
 import type { DevTime } from "./dev-time.ts";
 import { CENTRAL, type DevOptions, type Link } from "./dev-options.ts";
@@ -55,7 +56,13 @@ import { type FrontServer, startFrontServer } from "./front-server.ts";
 import { ShownExecutions } from "./handler-lines.ts";
 import { handlerLine, locationLine } from "./location-line.ts";
 import { LifeRing } from "./life-ring.ts";
-import { checkServiceFaults, type DevFaultChange, type DevFaults, type FaultsByService } from "./service-faults.ts";
+import {
+  changedServiceFaults,
+  checkServiceFaults,
+  type DevFaultChange,
+  type DevFaults,
+  type FaultsByService,
+} from "./service-faults.ts";
 import { type ServiceFront, startServiceFront } from "./service-front.ts";
 import { type AskPrimary, followLives, followSamples } from "./primary-lines.ts";
 import { lifeOfRequest } from "./request-life.ts";
@@ -116,6 +123,8 @@ export class DevDeployment {
   /** Failures of services that are ordered. */
   #serviceFaults: FaultsByService;
   #isPrepared = false;
+  /** Whether handlers at locations see this machine's time, though time was moved. */
+  #isTimeLost = false;
 
   constructor(options: DevDeploymentOptions) {
     this.#options = options;
@@ -155,7 +164,7 @@ export class DevDeployment {
   /** Starts the server, the first time. It has the module afterwards. */
   async prepare(app: AppBuild): Promise<void> {
     this.#app = app;
-    if (this.#isPrepared) return registerModule(this.#local.server.address(), this.#local.key, app);
+    if (this.#isPrepared) return registerModule(this.#local.server.address(), this.#local.keys.administration, app);
     this.#isPrepared = true;
     const { local, locations, readLeaseMs, followupTimeoutMs, onEvent, signal, record, serviceFaults } = this.#options;
     // A thread takes 15 MB, and a developer calls seldom. A central server that calls are compared with has all cores.
@@ -174,7 +183,7 @@ export class DevDeployment {
       aheadMs: () => this.#options.time.aheadMs,
       onStarted: async ({ address, pid, restarted }) => {
         await record.update();
-        await registerModule(address, local.key, this.#app!);
+        await registerModule(address, local.keys.administration, this.#app!);
         this.#lviServer = `http://${address.host}:${address.port}`;
         await this.#tellRunning();
         this.#dashboard?.serverChanged(true, restarted);
@@ -213,12 +222,12 @@ export class DevDeployment {
         storageFolder: join(local.folder, ...STORAGE),
         isWipeable: true,
         onLog: (level, message) => this.#onLog(level, message),
+        onTimeLost: (error) => this.#timeLost(error),
       },
       await this.#workerFiles(app),
     );
     this.#edge = edge;
     await this.#timeKept();
-    if (this.#options.time.aheadMs > 0) onEvent({ event: "time", ...this.#options.time.state });
     const front = await this.#openFront();
     signal?.throwIfAborted();
     await record.update();
@@ -236,58 +245,70 @@ export class DevDeployment {
   /** Serves another build. The one before goes on serving if this throws. */
   async reload(app: AppBuild): Promise<void> {
     if (this.#edge === null) throw new Error("No locations serve yet.");
-    await registerModule(this.#local.server.address(), this.#local.key, app);
+    await registerModule(this.#local.server.address(), this.#local.keys.administration, app);
     await this.#untilServable(app);
     await this.#edge.reload(await this.#workerFiles(app));
     this.#app = app;
+    if (this.#isTimeLost) await this.#tellMovedTime();
     this.#dashboard?.changed();
     void this.#options.record.update();
   }
 
   /** Moves the time of tasks and handlers ahead. Resolves once everything has ended that was due by then. Throws a CommandError. */
   moveTime(byMs: number): Promise<DashboardTime> {
-    const { time, inTurn, onEvent } = this.#options;
+    const { time, inTurn } = this.#options;
     return time.move(byMs, {
       tellLocations: (aheadMs) => inTurn(() => this.#tellTime(aheadMs)),
       movePrimary: (aheadMs, onReached) => moveTime(this.primary, aheadMs, onReached),
-      onChange: (state) => {
-        onEvent({ event: "time", ...state });
-        this.#dashboard?.changed();
-      },
+      reachedMs: () => reachedTime(this.primary).catch(() => null),
+      onChange: () => this.#timeChanged(),
     });
+  }
+
+  #timeChanged(): void {
+    this.#options.onEvent({ event: "time", ...this.#options.time.state });
+    this.#dashboard?.changed();
   }
 
   /** The server has the time that is kept, and so have the locations. */
   async #timeKept(): Promise<void> {
-    const { time, onEvent } = this.#options;
-    const { aheadMs } = time;
-    if (aheadMs === 0) return;
+    const { time } = this.#options;
+    if (time.aheadMs === 0) return;
     time.started();
+    await this.#tellMovedTime();
+    this.#timeChanged();
+  }
+
+  /** Locations that can't be told serve with this machine's time. */
+  async #tellMovedTime(): Promise<void> {
     try {
-      await this.#tellTime(aheadMs);
+      await this.#tellTime(this.#options.time.state.aheadMs);
     } catch (error) {
-      // Its handlers see this machine's time, and the primary takes it.
-      const hint = "Handlers see the time of this machine at locations, and the time that was moved at the primary.";
-      onEvent({ event: "failed", code: "time_not_moved", message: messageOf(error), hint });
+      this.#timeLost(error);
     }
+  }
+
+  /** It is told once, until the locations have the time again. */
+  #timeLost(error: unknown): void {
+    if (this.#isTimeLost) return;
+    this.#isTimeLost = true;
+    // The primary takes what they ran.
+    const hint = `Handlers see the time of this machine at locations, and the time that was moved at the primary. ${CLASS_KEEPS_TIME}`;
+    this.#options.onEvent({ event: "failed", code: "time_not_moved", message: notTold(error), hint });
   }
 
   async #tellTime(aheadMs: number): Promise<void> {
     try {
       await this.#edge?.moveTime(aheadMs);
+      this.#isTimeLost = false;
     } catch (error) {
-      throw new CommandError(
-        "time_not_moved",
-        `Time can't be moved: ${messageOf(error)}.`,
-        "A Worker whose entry is a class keeps this machine's time: export an object with its functions.",
-        { cause: error },
-      );
+      throw new CommandError("time_not_moved", notTold(error), CLASS_KEEPS_TIME, { cause: error });
     }
   }
 
   #untilServable(app: AppBuild): Promise<void> {
     const { local, onEvent } = this.#options;
-    return untilServable(local.server.address(), local.key, app, (words) =>
+    return untilServable(local.server.address(), local.keys.administration, app, (words) =>
       onEvent({ event: "index_building", words }),
     );
   }
@@ -299,7 +320,7 @@ export class DevDeployment {
 
   #makeDashboard(): Dashboard {
     const { project, locations, central = false, build, report, local, dataProgram } = this.#options;
-    const primary: DashboardTasksPorts = { asking: (ask) => ask(this.primary), showsArguments: true };
+    const primary: PrimaryPorts = { asking: (ask) => ask(this.primary), showsArguments: true };
     return new Dashboard({
       root: project.root,
       locations,
@@ -376,7 +397,7 @@ export class DevDeployment {
 
   /** It has started. */
   get primary(): PrimaryAddress {
-    return { url: this.#lviServer, key: this.#local.key };
+    return { url: this.#lviServer, key: this.#local.keys.administration };
   }
 
   async #openControl(): Promise<void> {
@@ -408,7 +429,7 @@ export class DevDeployment {
   async #openServices(): Promise<ServiceFront> {
     const { local, services = null, onEvent } = this.#options;
     const opened = await startServiceFront({
-      key: local.key,
+      key: local.keys.location,
       faults: () => this.#serviceFaults,
       services,
       manifest: () => this.#app?.manifest ?? null,
@@ -463,7 +484,8 @@ export class DevDeployment {
   async #change(change: DevFaultChange, switches: FaultSwitches, edge: Edge): Promise<DevFaults> {
     const { onEvent, inTurn, record } = this.#options;
     const { wipeCaches, killServer, ...switched } = change;
-    this.#serviceFaults = switched.services ?? this.#serviceFaults;
+    if (switched.services !== undefined)
+      this.#serviceFaults = changedServiceFaults(this.#serviceFaults, switched.services);
     const faults: DevFaults = { ...switches.set(switched), services: this.#serviceFaults };
     this.#dashboard?.changed();
     if (Object.keys(switched).length > 0) onEvent({ event: "faults", ...faults });
@@ -537,6 +559,13 @@ function reckonerOf(locations: readonly Location[]): Reckoner {
     isCentral: (place) => place === CENTRAL,
     distances: (place) => distances.get(place) ?? null,
   });
+}
+
+const CLASS_KEEPS_TIME =
+  "A Worker whose entry is a class keeps this machine's time: export an object with its functions.";
+
+function notTold(error: unknown): string {
+  return error instanceof CommandError ? error.message : `Time can't be moved: ${messageOf(error)}.`;
 }
 
 /** Most calls whose halves may wait for each other. */

@@ -1,4 +1,5 @@
 /** The events of `radical dev` as lines for people. */
+import { percentWords } from "@radical/dashboard/model";
 import { type DashboardTime, terminalText } from "@radical/protocol";
 import { fallbackWords, leftOutLines, describeDistance, DEV_VARS_FILE, counted } from "@radical/app";
 import { SCHEDULED_PATH } from "@radical/app/workers";
@@ -128,14 +129,10 @@ function faultsLine(
 
 function serviceWords(name: string, { throw: thrown, lost, slowMs }: ServiceFaults): readonly string[] {
   return [
-    ...(thrown === 0 ? [] : [`${percentText(thrown)} of the calls of ${name} fail`]),
-    ...(lost === 0 ? [] : [`${percentText(lost)} of the answers of ${name} are lost`]),
+    ...(thrown === 0 ? [] : [`${percentWords(thrown)} of the calls of ${name} fail`]),
+    ...(lost === 0 ? [] : [`${percentWords(lost)} of the answers of ${name} are lost`]),
     ...(slowMs === 0 ? [] : [`${name} answers ${slowMs} ms later`]),
   ];
-}
-
-function percentText(part: number): string {
-  return `${Math.round(part * 1_000) / 10} %`;
 }
 
 /** The bindings of the wrangler configuration in one line, and a line for each thing that is missing. */

@@ -25,6 +25,7 @@ function ports(more: Partial<DevTimePorts> = {}): DevTimePorts {
   return {
     tellLocations: (aheadMs) => Promise.resolve(void told.push(`locations ${aheadMs}`)),
     movePrimary: (aheadMs) => Promise.resolve(void told.push(`primary ${aheadMs}`)),
+    reachedMs: () => Promise.resolve(null),
     onChange: (state) => void states.push(state),
     ...more,
   };
@@ -83,6 +84,35 @@ test("a server that is killed on the way starts where time was to go, and time m
   expect(time.state).toEqual({ aheadMs: DAY_MS, movesToMs: null });
   await time.move(HOUR_MS, ports());
   expect(await kept()).toEqual({ aheadMs: DAY_MS + HOUR_MS });
+});
+
+test("a move that fails at once leaves time where it was, so it can be tried again", async () => {
+  const time = await DevTime.open(folder);
+  await time.move(HOUR_MS, ports());
+  const movePrimary: DevTimePorts["movePrimary"] = () => Promise.reject(new Error("busy"));
+  const reachedMs = (): Promise<number> => Promise.resolve(HOUR_MS);
+  await expect(time.move(DAY_MS, ports({ movePrimary, reachedMs }))).rejects.toMatchObject({
+    message: "Time was not moved to the end: busy",
+    hint: "Time is 1h ahead of this machine's.",
+  });
+  expect([time.aheadMs, await kept()]).toEqual([HOUR_MS, { aheadMs: HOUR_MS }]);
+  expect(await time.move(DAY_MS, ports())).toEqual({ aheadMs: DAY_MS + HOUR_MS, movesToMs: null });
+});
+
+test("a move that fails on the way keeps what the primary has reached, and locations have it", async () => {
+  const time = await DevTime.open(folder);
+  const movePrimary: DevTimePorts["movePrimary"] = (_, onReached) => {
+    onReached(HOUR_MS);
+    return Promise.reject(new Error("busy"));
+  };
+  const reachedMs = (): Promise<number> => Promise.resolve(2 * HOUR_MS);
+  await expect(time.move(DAY_MS, ports({ movePrimary, reachedMs }))).rejects.toThrow("busy");
+  expect([time.aheadMs, time.state, states.at(-1)]).toEqual([
+    2 * HOUR_MS,
+    { aheadMs: 2 * HOUR_MS, movesToMs: null },
+    { aheadMs: 2 * HOUR_MS, movesToMs: null },
+  ]);
+  expect([told, await kept()]).toEqual([["locations 0", `locations ${2 * HOUR_MS}`], { aheadMs: 2 * HOUR_MS }]);
 });
 
 test("time goes no further than tasks do", async () => {

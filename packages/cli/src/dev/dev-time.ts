@@ -5,7 +5,8 @@
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type DashboardTime, MAX_AHEAD_MS, spokenDurationMs } from "@radical/protocol";
-import { CommandError, EXIT_USAGE } from "@radical/app/command-error";
+import { spanText } from "@radical/app";
+import { CommandError, EXIT_USAGE, messageOf } from "@radical/app/command-error";
 
 /** In the state folder. */
 const TIME_FILE = "time.json";
@@ -15,6 +16,8 @@ export interface DevTimePorts {
   readonly tellLocations: (aheadMs: number) => Promise<void>;
   /** Resolves once everything has ended that is due by then. `onReached` is called meanwhile. */
   readonly movePrimary: (aheadMs: number, onReached: (aheadMs: number) => void) => Promise<void>;
+  /** How far ahead the primary is; null: it can't be asked. */
+  readonly reachedMs: () => Promise<number | null>;
   readonly onChange: (time: DashboardTime) => void;
 }
 
@@ -64,7 +67,8 @@ export class DevTime {
     this.#reachedMs = this.#keptMs;
   }
 
-  async #move(byMs: number, { tellLocations, movePrimary, onChange }: DevTimePorts): Promise<DashboardTime> {
+  async #move(byMs: number, ports: DevTimePorts): Promise<DashboardTime> {
+    const { tellLocations, movePrimary, onChange } = ports;
     const toMs = this.#keptMs + byMs;
     if (toMs > MAX_AHEAD_MS)
       throw new CommandError(
@@ -86,10 +90,25 @@ export class DevTime {
       await tellLocations(toMs);
       change(toMs, null);
     } catch (error) {
+      const where = await this.#endOfFailed(ports);
       change(0, null);
-      throw error;
+      throw new CommandError("time_not_moved", `Time was not moved to the end: ${messageOf(error)}`, where, {
+        cause: error,
+      });
     }
     return this.state;
+  }
+
+  /** Keeps the time that a failed move has come to. In words. */
+  async #endOfFailed({ reachedMs, tellLocations }: DevTimePorts): Promise<string> {
+    const foundMs = await reachedMs();
+    // Tasks of a server that is gone may have seen any time on the way. So the next server starts at its end.
+    if (foundMs === null) return `The next LVI server begins ${spanText(this.#keptMs)} ahead of this machine's time.`;
+    this.#reachedMs = foundMs;
+    await this.#keep(foundMs);
+    // That may be the reason.
+    await tellLocations(foundMs).catch(() => undefined);
+    return foundMs === 0 ? "Time is this machine's." : `Time is ${spanText(foundMs)} ahead of this machine's.`;
   }
 
   async #keep(aheadMs: number): Promise<void> {

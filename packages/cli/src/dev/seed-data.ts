@@ -10,6 +10,8 @@ import type { DevEvent } from "./dev-events.ts";
 
 export interface SeedDataOptions {
   readonly project: Project;
+  /** False: this start writes no seed. */
+  readonly isWanted: boolean;
   readonly stateFolder: string;
   readonly server: () => DataServer;
   /** The program that writes items. */
@@ -27,10 +29,14 @@ const UNFINISHED = "seed-unfinished";
  * data. Null: there is nothing to write.
  */
 export function seedOfNewData(options: SeedDataOptions): ((app: AppBuild) => Promise<void>) | null {
-  const { project, stateFolder, server, program, onEvent, isOver } = options;
-  const file = findSeedFile(project.root);
+  const { project, isWanted, stateFolder, server, program, onEvent, isOver } = options;
+  const file = isWanted ? findSeedFile(project.root) : null;
   const unfinished = join(stateFolder, UNFINISHED);
-  if (file === null || (existsSync(join(stateFolder, "data.sqlite")) && !existsSync(unfinished))) return null;
+  if (file === null || (existsSync(join(stateFolder, "data.sqlite")) && !existsSync(unfinished))) {
+    // From now on the data is the developer's: no later start writes over it.
+    rmSync(unfinished, { force: true });
+    return null;
+  }
   mkdirSync(stateFolder, { recursive: true });
   writeFileSync(unfinished, "");
   return async ({ manifest }) => {

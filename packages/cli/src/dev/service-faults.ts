@@ -14,6 +14,8 @@ export interface ServiceFaults {
 
 export type FaultsByService = Readonly<Record<string, ServiceFaults>>;
 
+export type ServiceFaultChange = Readonly<Record<string, Partial<ServiceFaults>>>;
+
 export const NO_SERVICE_FAULTS: ServiceFaults = { throw: 0, lost: 0, slowMs: 0 };
 
 /** The faults of `radical dev`. */
@@ -23,8 +25,8 @@ export interface DevFaults extends Faults {
 }
 
 export interface DevFaultChange extends FaultChange {
-  /** All of them: a service that is not named has no failures. */
-  readonly services?: FaultsByService;
+  /** A service or a kind that is not named stays as it is. The empty object ends all. */
+  readonly services?: ServiceFaultChange;
 }
 
 export const NO_DEV_FAULTS: DevFaults = { ...NO_FAULTS, services: {} };
@@ -34,37 +36,43 @@ const MAX_SLOW_MS = 600_000;
 /** Names of functions, and so of services. */
 export const SERVICE_NAME = /^[A-Za-z_$][\w$]*$/;
 
-/** Failures as a test orders them, in the words of `--fail`. `slowMs` is another name for `slow`. */
+/** Failures as a test orders them, in the words of `--fail`. */
 export interface OrderedFaults {
   readonly throw?: number;
   readonly lost?: number;
   readonly slow?: number;
-  readonly slowMs?: number;
 }
 
 /** Throws a TypeError. */
 export function faultsOfTest(ordered: Readonly<Record<string, OrderedFaults>>): FaultsByService {
   return Object.fromEntries(
     Object.entries(ordered).map(([name, each]) => {
-      const faults = orderedFaults(each);
-      if (!isPossible(faults)) throw new TypeError(`serviceFaults of ${name}: ${POSSIBLE}.`);
-      return [name, faults];
+      if (!isOrdered(each)) throw new TypeError(`serviceFaults of ${name}: ${POSSIBLE}.`);
+      return [name, { ...NO_SERVICE_FAULTS, ...orderedFaults(each) }];
     }),
   );
 }
 
-function orderedFaults({ throw: thrown = 0, lost = 0, slow = 0, slowMs = slow }: OrderedFaults): ServiceFaults {
-  return { throw: thrown, lost, slowMs };
+function orderedFaults({ slow, ...ordered }: OrderedFaults): Partial<ServiceFaults> {
+  return slow === undefined ? ordered : { ...ordered, slowMs: slow };
+}
+
+/** The failures after a change. */
+export function changedServiceFaults(faults: FaultsByService, change: ServiceFaultChange): FaultsByService {
+  const changed = Object.entries(change);
+  if (changed.length === 0) return {};
+  const after = changed.map(([name, each]) => [name, { ...NO_SERVICE_FAULTS, ...faults[name], ...each }] as const);
+  return { ...faults, ...Object.fromEntries(after) };
 }
 
 /** Whether a client has sent failures that there are. */
 function isOrdered(sent: unknown): sent is OrderedFaults {
   if (typeof sent !== "object" || sent === null) return false;
   const isKnown = Object.entries(sent).every(([kind, number]) => KINDS.has(kind) && typeof number === "number");
-  return isKnown && isPossible(orderedFaults(sent));
+  return isKnown && isPossible({ ...NO_SERVICE_FAULTS, ...orderedFaults(sent) });
 }
 
-const KINDS: ReadonlySet<string> = new Set(["throw", "lost", "slow", "slowMs"]);
+const KINDS: ReadonlySet<string> = new Set(["throw", "lost", "slow"]);
 
 /** Of several `--fail`, the last one for a service counts. Throws a CommandError. */
 export function parseServiceFaults(texts: readonly string[]): FaultsByService {
@@ -106,7 +114,7 @@ export function readDevFaultChange(
 const EXAMPLE = '{"charge": {"throw": 0.2, "lost": 0.2, "slow": 3000}}';
 
 /** Throws a CommandError for failures of a service that the application does not have. */
-export function checkServiceFaults(faults: FaultsByService, { services = {} }: Pick<Manifest, "services">): void {
+export function checkServiceFaults(faults: ServiceFaultChange, { services = {} }: Pick<Manifest, "services">): void {
   const unknown = Object.keys(faults).find((name) => !Object.hasOwn(services, name));
   if (unknown === undefined) return;
   const names = Object.keys(services);

@@ -17,6 +17,7 @@ import { afterEach, expect, test } from "vitest";
 import {
   checkServiceFaults,
   type FaultsByService,
+  changedServiceFaults,
   faultsOfTest,
   readDevFaultChange,
   NO_SERVICE_FAULTS,
@@ -128,12 +129,22 @@ test("failures are ordered by kind", () => {
 });
 
 test("a test orders failures in the same words, and leaves out what it does not want", () => {
-  expect(faultsOfTest({ charge: { throw: 0.2, slow: 30 }, mail: { slowMs: 5 }, bank: {} })).toEqual({
+  expect(faultsOfTest({ charge: { throw: 0.2, slow: 30 }, mail: { slow: 5 }, bank: {} })).toEqual({
     charge: { throw: 0.2, lost: 0, slowMs: 30 },
     mail: { throw: 0, lost: 0, slowMs: 5 },
     bank: NO_SERVICE_FAULTS,
   });
-  expect(() => faultsOfTest({ charge: { lost: 2 } })).toThrow(/serviceFaults of charge/);
+  for (const wrong of [{ lost: 2 }, { slowMs: 5 }])
+    expect(() => faultsOfTest({ charge: wrong })).toThrow(/serviceFaults of charge/);
+});
+
+test("changes that follow each other add up, by service and by kind; the empty one ends all", () => {
+  const first = changedServiceFaults({}, { charge: { throw: 0.2 } });
+  const second = changedServiceFaults(first, { mail: { lost: 1 } });
+  const third = changedServiceFaults(second, { charge: { slowMs: 30 } });
+  expect(third).toEqual({ charge: { throw: 0.2, lost: 0, slowMs: 30 }, mail: { throw: 0, lost: 1, slowMs: 0 } });
+  expect(changedServiceFaults(third, { mail: { lost: 0 } })).toEqual({ ...third, mail: NO_SERVICE_FAULTS });
+  expect(changedServiceFaults(third, {})).toEqual({});
 });
 
 test("failures of a service that the application lacks are an error that names those it has", () => {
@@ -150,12 +161,19 @@ test("a client orders failures in the words of --fail, and what it does not name
   const manifest = { services: { charge: {}, mail: {} } } as unknown as Manifest;
   const read = (json: unknown) => readDevFaultChange(json, ["JP"], manifest);
   expect(read({ services: { charge: { throw: 0.2, slow: 30 } }, dropFollowups: true })).toEqual({
-    services: { charge: { throw: 0.2, lost: 0, slowMs: 30 } },
+    services: { charge: { throw: 0.2, slowMs: 30 } },
     dropFollowups: true,
   });
   expect(read({ services: {} })).toEqual({ services: {} });
   expect(read({ partitioned: "all" })).toEqual({ partitioned: ["JP"] });
-  const wrong: readonly unknown[] = [null, [1], { charge: 1 }, { charge: { lost: 2 } }, { charge: { loose: 1 } }];
+  const wrong: readonly unknown[] = [
+    null,
+    [1],
+    { charge: 1 },
+    { charge: { lost: 2 } },
+    { charge: { loose: 1 } },
+    { charge: { slowMs: 1 } },
+  ];
   for (const services of [...wrong, { charge: { throw: "1" } }])
     expect(() => read({ services })).toThrow(/^services must be like .*0 to 1/);
   expect(() => read({ services: { bank: { lost: 1 } } })).toThrow(/no service of that name/);

@@ -29,7 +29,7 @@ import {
   makeStateFolder,
   RUNNING_FILE,
 } from "@radical/local";
-import { KEY_FILE, loadDeploymentKey } from "@radical/admin";
+import { KEY_FILE, loadDeploymentKeys } from "@radical/admin";
 import { Builder } from "./builder.ts";
 import { choosePort, MAX_PORT_WAIT_MS } from "./choose-port.ts";
 import type { Control } from "./control-server.ts";
@@ -94,7 +94,7 @@ async function startAll(options: DevOptions, closers: Closers): Promise<DevServe
   const port = await choosePort(host, options.port, project.config.dev.port, isAfterKill ? MAX_PORT_WAIT_MS : 0);
   if (port !== (options.port ?? project.config.dev.port))
     onEvent({ event: "port_taken", wanted: project.config.dev.port, port });
-  const local = new LocalDeployment(stateFolder, await loadDeploymentKey(stateFolder), closers);
+  const local = new LocalDeployment(stateFolder, await loadDeploymentKeys(stateFolder), closers);
 
   const isWatching = options.watch === true;
   const colours = options.colours === true;
@@ -123,17 +123,15 @@ async function startAll(options: DevOptions, closers: Closers): Promise<DevServe
   closers.push(() => compiler.close());
   const builder = new Builder({ project, compiler, optimize: options.optimize === true, colours, onEvent });
   // Before the server makes the data.
-  let seed =
-    options.seed === true
-      ? seedOfNewData({
-          project,
-          stateFolder,
-          server: () => deployment.primary,
-          program: () => compiler.dataProgram("data"),
-          onEvent,
-          isOver: () => signal?.aborted === true,
-        })
-      : null;
+  let seed = seedOfNewData({
+    project,
+    isWanted: options.seed === true,
+    stateFolder,
+    server: () => deployment.primary,
+    program: () => compiler.dataProgram("data"),
+    onEvent,
+    isOver: () => signal?.aborted === true,
+  });
   const served = new ServedTypes({ stateFolder, acceptMisfits: options.acceptMisfits === true });
   const session: DevSession = new DevSession({
     ports: {

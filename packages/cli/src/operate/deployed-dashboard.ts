@@ -23,11 +23,12 @@ import { CommandError, messageOf } from "@radical/app/command-error";
 import { closeServer, listen } from "../dev/control-server.ts";
 import { DashboardReplays } from "../dev/dashboard-replays.ts";
 import { answerDashboard, type DashboardOptions } from "../dev/dashboard-server.ts";
-import { DashboardTasks, type DashboardTasksPorts } from "../dev/dashboard-tasks.ts";
+import { DashboardTasks } from "../dev/dashboard-tasks.ts";
 import { DashboardWorkflows } from "../dev/dashboard-workflows.ts";
+import type { PrimaryPorts } from "../dev/primary-ports.ts";
 import { LifeRing } from "../dev/life-ring.ts";
 import { locationLine } from "../dev/location-line.ts";
-import { type AskPrimary, followLives, followSamples } from "../dev/primary-lines.ts";
+import { type AskPrimary, type FollowedPrimary, followLives, followSamples } from "../dev/primary-lines.ts";
 import { lifeOfRequest } from "../dev/request-life.ts";
 import { moduleOfPrimary } from "../replay/record.ts";
 import { SampleRing } from "../replay/sample-ring.ts";
@@ -40,6 +41,9 @@ const FOLLOW_AGAIN_MS = 2_000;
 const HOST = "127.0.0.1";
 /** Most locations that are remembered: lines of the Worker name them. */
 const MAX_PLACES = 500;
+
+/** A connection to a half, open as long as the page is served. Each may be lost alone. */
+type Stream = "lives" | "samples" | "edge";
 
 export interface DeployedDashboardOptions {
   /** For people: of the application and its environment. */
@@ -96,8 +100,8 @@ class Deployed {
   readonly #samples = new SampleRing();
   readonly #watchers = new Set<() => void>();
   readonly #places = new Set<string>();
-  /** By half: why it is not heard. */
-  readonly #lost = new Map<string, string>();
+  /** By stream of a half: why it is not heard. */
+  readonly #lost = new Map<Stream, string>();
   /** Lines of the Worker's requests, until the same event may have told the life. */
   readonly #requests = new Map<string, Life>();
   #status: ServerStatus | null = null;
@@ -112,7 +116,7 @@ class Deployed {
       present: () => this.#present(),
       redact: given.values ?? [],
     });
-    const primary: DashboardTasksPorts = { asking: (ask) => this.#asking(ask), showsArguments: false };
+    const primary: PrimaryPorts = { asking: (ask) => this.#asking(ask), showsArguments: false };
     this.options = {
       token: randomBytes(TOKEN_BYTES).toString("base64url"),
       lives: this.#lives,
@@ -136,13 +140,12 @@ class Deployed {
     const until = AbortSignal.any([signal, failed.signal]);
     const ask: AskPrimary = (path, question, stop) =>
       this.#asking((leader) => askPrimary(leader, "POST", path, question, stop));
-    const primary = {
+    const primaryOf = (stream: Exclude<Stream, "edge">): FollowedPrimary => ({
       ask,
       signal: until,
       pauseMs: FOLLOW_AGAIN_MS,
-      onState: (isConnected: boolean) =>
-        this.#heard("primary", isConnected ? null : "The primary is not heard: it is asked again"),
-    };
+      onState: (isConnected) => this.#heard(stream, isConnected ? null : "The primary is not heard: it is asked again"),
+    });
     const sink: TailSink = {
       onLine: (line) => this.#take(line),
       onState: (_, state) =>
@@ -154,7 +157,7 @@ class Deployed {
       await Promise.all([
         tail(sink, until),
         followLives(
-          primary,
+          primaryOf("lives"),
           { every },
           {
             add: (life) => this.#add(life),
@@ -166,7 +169,7 @@ class Deployed {
         ),
         ...(values === null
           ? []
-          : [followSamples(primary, { every, redact: values }, (line) => this.#samples.add(line))]),
+          : [followSamples(primaryOf("samples"), { every, redact: values }, (line) => this.#samples.add(line))]),
       ]);
     } finally {
       clearInterval(polling);
@@ -203,9 +206,9 @@ class Deployed {
     this.#changed();
   }
 
-  #heard(half: string, lost: string | null): void {
-    if (lost === null) this.#lost.delete(half);
-    else this.#lost.set(half, lost);
+  #heard(stream: Stream, lost: string | null): void {
+    if (lost === null) this.#lost.delete(stream);
+    else this.#lost.set(stream, lost);
     this.#changed();
   }
 
@@ -245,7 +248,7 @@ class Deployed {
     return {
       v: 1,
       kind: "state",
-      source: { kind: "deployment", name, hasRecords: values !== null, every, lost: [...this.#lost.values()] },
+      source: { kind: "deployment", name, hasRecords: values !== null, every, lost: [...new Set(this.#lost.values())] },
       module: null,
       build: { kind: "good", words: "" },
       locations: names.map((place): DashboardLocation => ({

@@ -17,5 +17,5 @@ export const DEPLOYED = {
 export const PRIMARY = {
   kind: "text",
   placeholder: "url",
-  words: "the LVI server, whose key is in RADICAL_KEYS (default: that of radical dev)",
+  words: "the LVI server, whose administration key is in RADICAL_ADMIN_KEYS (default: that of radical dev)",
 } as const satisfies Option;

@@ -5,7 +5,7 @@ import { explained } from "./older-server.ts";
 test("a server that has nothing at the address is of an earlier version; other errors stay as they are", async () => {
   const failing = (answered: string | null): PrimaryError =>
     new PrimaryError("primary_not_serving", "No.", "", answered);
-  for (const what of ["tasks", "schedules", "workflows"] as const)
+  for (const what of ["tasks", "schedules", "workflows", "metrics"] as const)
     // oxlint-disable-next-line no-await-in-loop -- one after the other
     await expect(explained(what, () => Promise.reject(failing("not_found")))).rejects.toMatchObject({
       code: `no_${what}_there`,

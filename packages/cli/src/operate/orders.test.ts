@@ -1,3 +1,4 @@
+import { newAdministrationKey } from "@radical/admin";
 import { CommandError } from "@radical/app/command-error";
 import type { ExecutionId } from "@radical/protocol";
 import { afterEach, expect, test, vi } from "vitest";
@@ -5,7 +6,7 @@ import { createTerminal } from "../terminal/terminal.ts";
 import { type Order, sendParts } from "./orders.ts";
 
 const terminal = createTerminal({ quiet: true });
-const PRIMARY = { url: "http://127.0.0.1:9", key: { id: "k", secret: "00" } };
+const PRIMARY = { url: "http://127.0.0.1:9", key: newAdministrationKey("k") };
 const ids = Array.from({ length: 7 }, (_, at) => String(at).padStart(32, "0") as ExecutionId);
 
 afterEach(() => {

@@ -8,7 +8,7 @@ import {
 } from "@radical/protocol";
 import type { FollowedEntry } from "@radical/wasm-host";
 import { describe, expect, test } from "vitest";
-import { activationDifferences, differencesOf } from "./differences.ts";
+import { activationDifferences, differencesOf, endOf } from "./differences.ts";
 import type { RecordedActivation, RecordedExecution } from "./record-line.ts";
 import type { RecordedEnd } from "./recorded-activation.ts";
 import type { FollowedAgain, RunAgain } from "./run-again.ts";
@@ -106,9 +106,9 @@ describe("effects", () => {
   });
 
   test("arguments that were redacted by name are redacted in the run, too", () => {
-    const xs = [task("xxx")];
-    expect(differencesOf(recorded(xs, ["@arguments.to"]), did(task("ann")), 0)).toEqual([]);
-    expect(differencesOf(recorded(xs, ["@arguments.other"]), did(task("ann")), 0)).toHaveLength(1);
+    const masked = [task("‹secret›")];
+    expect(differencesOf(recorded(masked, ["@arguments.to"]), did(task("ann")), 0)).toEqual([]);
+    expect(differencesOf(recorded(masked, ["@arguments.other"]), did(task("ann")), 0)).toHaveLength(1);
   });
 });
 
@@ -193,6 +193,18 @@ describe("a run of a workflow", () => {
     const anew = recorded(again("a"), [[], null]);
     expect(activationDifferences(anew, followed(again("a"), [[], null]))).toEqual([]);
     expect(activationDifferences(anew, followed(again("b"), [[], null]))).toMatchObject([{ kind: "outcome" }]);
+    const redacted = { ...recorded(again("‹secret›"), [[], null]), redacted: ["@arguments.to"] };
+    expect(activationDifferences(redacted, followed(again("ann"), [[], null]))).toEqual([]);
+  });
+
+  test("that begins anew is recorded without the arguments that are redacted by name", () => {
+    const found: string[] = [];
+    const run = followed({ kind: "again", args: args({ to: "ann", seat: "A1" }) }, [[], null]);
+    expect(run.kind === "followed" && endOf(run.run, ["@arguments.to", "t.seat"], (name) => found.push(name))).toEqual({
+      kind: "again",
+      args: args({ to: "‹secret›", seat: "A1" }),
+    });
+    expect(found).toEqual(["@arguments.to"]);
   });
 
   test("that has trapped: of its last activation nobody knows the commands", () => {

@@ -3,7 +3,7 @@ import { encodeOutcome, type Outcome, type UnitId, type Wait, type WorkflowComma
 import { changedFields } from "./changed-fields.ts";
 import type { RecordedActivation, RecordedExecution } from "./record-line.ts";
 import { endToJson, type RecordedEnd } from "./recorded-activation.ts";
-import { areSame, shownCommand, withoutNamed } from "./recorded-commands.ts";
+import { areSame, argumentsWithoutNamed, shownCommand, withoutNamed } from "./recorded-commands.ts";
 import { outcomeToJson } from "./recorded-outcome.ts";
 import { shownValue } from "./recorded-part.ts";
 import type { FollowedAgain, RunAgain } from "./run-again.ts";
@@ -71,7 +71,7 @@ export function differencesOf(
 export function activationDifferences(recorded: RecordedActivation, run: FollowedAgain): readonly Difference[] {
   if (run.kind === "failed") return [{ kind: "not_run", reason: run.reason }];
   const { entries, end } = recorded.journal;
-  const is = endOf(run.run);
+  const is = endOf(run.run, recorded.redacted);
   const [before, now]: [WorkflowCommand[], WorkflowCommand[]] = [[], []];
   const places: string[] = [];
   for (const [at, { commands, wait }] of entries.entries()) {
@@ -95,13 +95,17 @@ export function activationDifferences(recorded: RecordedActivation, run: Followe
   return isSameEnd(end, is) ? [] : [{ kind: "outcome", was: endToJson(end), is: endToJson(is) }];
 }
 
-/** The end of an activation, as a record has it. */
-export function endOf(run: (FollowedAgain & { kind: "followed" })["run"]): RecordedEnd {
+/** The end of an activation, as a record has it: `names` are redacted. */
+export function endOf(
+  run: (FollowedAgain & { kind: "followed" })["run"],
+  names: readonly string[],
+  onFound?: (name: string) => void,
+): RecordedEnd {
   switch (run.kind) {
     case "waiting":
       return { kind: "waiting" };
     case "again":
-      return { kind: "again", args: run.args };
+      return { kind: "again", args: argumentsWithoutNamed(run.args, names, onFound) };
     case "trap":
       return { kind: "trap", code: run.code, message: run.message };
     case "ended":

@@ -8,6 +8,7 @@ import {
   decodeEntry,
   decodeOutcome,
   encodeEntry,
+  isRedacted,
   type Journal,
   type ModuleHash,
   MODULES_PATH,
@@ -91,7 +92,7 @@ export async function record(options: RecordOptions): Promise<Recording> {
             "what was recorded stays",
           );
         case "sample": {
-          if (line.redacted === undefined && redact.length > 0) throw tooOld();
+          if (line.redacted === undefined && isRedacted(redact, [])) throw tooOld();
           for (const name of line.redacted ?? []) found.add(name);
           const result = recordOf(line, await moduleOf(line.module), redact);
           if (result === "left-out") leftOut++;
@@ -159,10 +160,10 @@ function executionOf(
 ): RecordedExecution | "left-out" | "differing" {
   const inputs = inputsOf(sample);
   const values = valuesOf(sample);
-  const isRedacted = isOther(sample, redact);
+  const isOther = isRedacted(redact, sample.redacted ?? []);
   const run = runAgain(module, inputs, values);
   // On what was redacted a handler may look for other items.
-  if (run.kind !== "ended") return isRedacted ? "left-out" : "differing";
+  if (run.kind !== "ended") return isOther ? "left-out" : "differing";
   const { outcome, writes, fuel, drawSites, logged } = run;
   const redacted = new Set(sample.redacted);
   const recorded: RecordedExecution = {
@@ -177,7 +178,7 @@ function executionOf(
     logged,
     redacted: [...redacted],
   };
-  return isRedacted || isAsEnded(recorded, sample) ? recorded : "differing";
+  return isOther || isAsEnded(recorded, sample) ? recorded : "differing";
 }
 
 /** Runs a workflow as far as the sampled activation has come. */
@@ -189,28 +190,30 @@ function activationOf(
 ): RecordedActivation | "left-out" | "differing" {
   const inputs = inputsOf(sample);
   const sampled = entriesOf(activation);
-  const isRedacted = isOther(sample, redact);
+  const isOther = isRedacted(redact, sample.redacted ?? []);
   const run = followAgain(module, inputs, { round: activation.round, arrived: sampled });
-  if (run.kind === "failed" || !isSameWay(sampled, activation.hasTrapped, run, isRedacted))
-    return isRedacted ? "left-out" : "differing";
+  if (run.kind === "failed" || !isSameWay(sampled, activation.hasTrapped, run, isOther))
+    return isOther ? "left-out" : "differing";
   const redacted = new Set(sample.redacted);
+  const names = namesIn(sample, redact);
   const entries = sampled.map(({ timeMs, arrivals }, at): RecordedEntry => {
     const { entry, commands = [] } = run.entries[at] ?? {};
     const issued = commands.map(({ command }) => command);
-    const named = withoutNamed(issued, namesIn(sample, redact), (name) => redacted.add(name));
+    const named = withoutNamed(issued, names, (name) => redacted.add(name));
     return { timeMs, arrivals, commands: named, wait: entry?.wait ?? null };
   });
+  const end = endOf(run.run, names, (name) => redacted.add(name));
   const recorded: RecordedActivation = {
     kind: "activation",
     ...callOf(sample, inputs),
     drawSites: run.drawSites,
-    journal: { round: activation.round, entries, end: endOf(run.run) },
+    journal: { round: activation.round, entries, end },
     logged: run.logged,
     redacted: [...redacted],
   };
   const known = sample.ended === null ? null : decodeOutcome(bytesOf(sample.ended.outcome));
-  const isAsKnown = known === null || isSameEnd(known, recorded.journal.end);
-  return isRedacted || isAsKnown ? recorded : "differing";
+  const isAsKnown = known === null || isSameEnd(known, end);
+  return isOther || isAsKnown ? recorded : "differing";
 }
 
 /** The journal of a sampled run of a workflow, its own entry included. */
@@ -223,23 +226,18 @@ function isSameWay(
   sampled: Journal,
   hasTrapped: boolean,
   run: FollowedAgain & { kind: "followed" },
-  isRedacted: boolean,
+  isOther: boolean,
 ): boolean {
   if (hasTrapped !== (run.run.kind === "trap")) return false;
   const written = hasTrapped ? sampled.slice(0, -1) : sampled;
   if (written.length !== run.entries.length) return false;
   return written.every((entry, at) => {
     const found = run.entries[at]!.entry;
-    if (!isRedacted) return Buffer.compare(encodeEntry(entry), encodeEntry(found)) === 0;
+    if (!isOther) return Buffer.compare(encodeEntry(entry), encodeEntry(found)) === 0;
     const isLike = ({ kind, name }: CommandTrace, index: number): boolean =>
       found.commands[index]?.kind === kind && found.commands[index].name === name;
     return entry.commands.length === found.commands.length && entry.commands.every(isLike);
   });
-}
-
-/** Whether the server has sent something else than the execution ran on. A secret is, whatever was asked for. */
-function isOther({ redacted = [] }: Sample, redact: RedactionQuestion): boolean {
-  return redact.length + redacted.length > 0;
 }
 
 /** The names of all that is redacted: those of the question, and the secrets that the server has found. */

@@ -103,12 +103,18 @@ export function withoutNamed<Command extends WorkflowCommand>(
   names: readonly string[],
   onFound?: (name: string) => void,
 ): readonly Command[] {
-  const wanted = names.filter((name) => name.startsWith("@arguments."));
-  if (wanted.length === 0) return commands;
   return commands.map((command) => {
     if (!("args" in command)) return command;
-    const { args, redacted } = redactArguments(wanted, command.args);
-    for (const name of redacted) onFound?.(name);
-    return { ...command, args };
+    return { ...command, args: argumentsWithoutNamed(command.args, names, onFound) };
   });
+}
+
+export function argumentsWithoutNamed(
+  made: Uint8Array,
+  names: readonly string[],
+  onFound?: (name: string) => void,
+): Uint8Array {
+  const { args, redacted } = redactArguments(names, made);
+  for (const name of redacted) onFound?.(name);
+  return args;
 }

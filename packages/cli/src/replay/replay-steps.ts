@@ -10,7 +10,6 @@ import {
   type UnitId,
   type WorkflowCommand,
 } from "@radical/protocol";
-import { isObject, type Json, jsonText, parseJson } from "@radical/app";
 import type { HandlerModule, RunStep } from "@radical/wasm-host";
 import { differenceFields, readWords, STUCK_WORDS } from "./difference-fields.ts";
 import { activationDifferences, type Difference, differencesOf, endOf as activationEnd } from "./differences.ts";
@@ -22,6 +21,7 @@ import { outcomeToJson } from "./recorded-outcome.ts";
 import { shownValue } from "./recorded-part.ts";
 import { followAgain, type RunAgain, runAgain, type RunAgainOptions } from "./run-again.ts";
 import type { Sample } from "./sample-ring.ts";
+import { isSecretPath, shownArguments, withoutSecretNames } from "./secret-names.ts";
 
 /** Most steps of a run that are told. */
 const MAX_STEPS = 1_000;
@@ -50,7 +50,7 @@ export function replaySample({ sample, recordedIn, present, redact }: ReplayOpti
     const last = steps.at(-1);
     // A workflow asks for a result, and for a failure.
     if (shown.kind === "settled" && last?.kind === "settled" && last.subject === shown.subject) return;
-    steps.push({ ...shown, value: shortened(shown.value) });
+    steps.push({ ...shown, value: told(shown.value) });
   };
   const found = present === null ? null : recordOf(sample, recordedIn, redact);
   const recorded = typeof found === "object" ? found : null;
@@ -85,20 +85,25 @@ function runSample(
   const differences = recorded?.kind === "activation" ? activationDifferences(recorded, run) : [];
   const isStuck = differences.some(({ kind }) => kind === "way");
   const end =
-    run.kind === "failed" ? endOf(run) : { outcome: endToJson(activationEnd(run.run)), reason: null, fuel: null };
+    run.kind === "failed"
+      ? endOf(run)
+      : { outcome: told(endToJson(activationEnd(run.run, sample.redacted ?? []))), reason: null, fuel: null };
   return { ...end, ...(isStuck && { reason: STUCK_WORDS }), differences: shownDifferences(differences) };
 }
 
 function shownDifferences(differences: readonly Difference[]): readonly ReplayDifference[] {
-  return differences
-    .flatMap(differenceFields)
-    .map(({ path, was, is }) => ({ path, was: was && shortened(was), is: is && shortened(is) }));
+  return differences.flatMap((difference) =>
+    differenceFields(difference).map(({ path, was, is }) => {
+      const shown = isSecretPath(difference, path) ? () => SHOWN_SECRET : told;
+      return { path, was: was && shown(was), is: is && shown(is) };
+    }),
+  );
 }
 
 function endOf(run: RunAgain): Pick<Replay, "outcome" | "reason" | "fuel"> {
   switch (run.kind) {
     case "ended":
-      return { outcome: shortened(outcomeToJson(run.outcome)), reason: null, fuel: run.fuel };
+      return { outcome: told(outcomeToJson(run.outcome)), reason: null, fuel: run.fuel };
     case "outside":
       return {
         outcome: null,
@@ -166,7 +171,7 @@ function shownAsStep(command: WorkflowCommand, path: string): ReplayStep {
   const { kind } = command;
   const subject =
     "callee" in command ? `${path} ${command.callee}` : "name" in command ? `${path} ${command.name}` : path;
-  return { kind, subject, version: null, value: withoutSecrets(shownCommand(command)) };
+  return { kind, subject, version: null, value: shownCommand(command) };
 }
 
 function shownSettled(settled: Settled): string {
@@ -181,32 +186,9 @@ function shownSettled(settled: Settled): string {
   }
 }
 
-/** Arguments whose names say that they are secret, of handlers that do not declare them as such. */
-const SECRET = /password|passphrase|secret|token|credential/i;
-
-/** Secrets that a person has typed are masked. */
-export function shownArguments(args: Uint8Array): string {
-  return withoutSecrets(shownValue(args));
-}
-
-/** Of a value as JSON text. */
-function withoutSecrets(shown: string): string {
-  if (!SECRET.test(shown)) return shown;
-  try {
-    return jsonText(masked(parseJson(shown)));
-  } catch (error) {
-    // Handlers of tests take any bytes.
-    if (error instanceof SyntaxError) return shown;
-    throw error;
-  }
-}
-
-function masked(json: Json): Json {
-  if (Array.isArray(json)) return (json as readonly Json[]).map(masked);
-  if (!isObject(json)) return json;
-  return Object.fromEntries(
-    Object.entries(json).map(([name, value]) => [name, SECRET.test(name) ? SHOWN_SECRET : masked(value)]),
-  );
+/** Without secrets, and not too long. */
+function told(text: string): string {
+  return shortened(withoutSecretNames(text));
 }
 
 function shortened(text: string): string {

@@ -1,2 +1,3 @@
-/** The reckoning of the dashboard, for commands that tell the same. */
+/** The reckoning and the words of the dashboard, for commands that tell the same. */
 export { Reckoner } from "./reckoner.ts";
+export { percentWords } from "./services.ts";

@@ -1,5 +1,4 @@
 /** Failures of the application's services, to order: thrown, lost, slow. */
-import type { DashboardService } from "@radical/protocol";
 import { percentWords } from "../model/services.ts";
 import { state } from "../store.ts";
 
@@ -13,13 +12,9 @@ interface ServiceFaultsProps {
 
 export function ServiceFaults({ onChange }: ServiceFaultsProps) {
   const services = state.value?.services ?? [];
-  // Those that are not named have none: so all are sent.
-  const order = (changed: DashboardService): Promise<void> => {
-    const ordered = services
-      .map((service) => (service.name === changed.name ? changed : service))
-      .map(({ name, throw: thrown, lost, slowMs }) => [name, { throw: thrown, lost, slow: slowMs }]);
-    return onChange({ services: Object.fromEntries(ordered) as Readonly<Record<string, object>> });
-  };
+  // All else stays as it is: the state here may be late.
+  const order = (name: string, kind: "throw" | "lost" | "slow", amount: number): void =>
+    void onChange({ services: { [name]: { [kind]: amount } } });
   if (services.length === 0) return null;
   return (
     <section class="card" aria-label="Failures of services">
@@ -51,7 +46,7 @@ export function ServiceFaults({ onChange }: ServiceFaultsProps) {
                     value={service.throw}
                     of={PARTS}
                     words={percentWords}
-                    onChange={(part) => void order({ ...service, throw: part })}
+                    onChange={(part) => order(service.name, "throw", part)}
                   />
                 </td>
                 <td>
@@ -60,7 +55,7 @@ export function ServiceFaults({ onChange }: ServiceFaultsProps) {
                     value={service.lost}
                     of={PARTS}
                     words={percentWords}
-                    onChange={(part) => void order({ ...service, lost: part })}
+                    onChange={(part) => order(service.name, "lost", part)}
                   />
                 </td>
                 <td>
@@ -69,7 +64,7 @@ export function ServiceFaults({ onChange }: ServiceFaultsProps) {
                     value={service.slowMs}
                     of={DELAYS_MS}
                     words={(slowMs) => `${slowMs / 1_000} s`}
-                    onChange={(slowMs) => void order({ ...service, slowMs })}
+                    onChange={(slowMs) => order(service.name, "slow", slowMs)}
                   />
                 </td>
               </tr>

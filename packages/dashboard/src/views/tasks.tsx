@@ -38,8 +38,8 @@ const schedules = signal<ScheduleList | null>(null);
 const state = signal<TaskState | null>(null);
 const group = signal<{ readonly handler: string; readonly lane: string | null } | null>(null);
 const chosen = signal<ExecutionId | null>(null);
-/** The chosen task with its arguments; null: it is gone, or not known yet. */
-const detail = signal<DashboardTask | null>(null);
+/** The chosen task with its arguments; null: it is gone; undefined: the primary is asked. */
+const detail = signal<DashboardTask | null | undefined>(undefined);
 /** The task whose service may have acted for it, as an order has told. */
 const mayHaveActed = signal<ExecutionId | null>(null);
 const now = signal(Date.now());
@@ -85,19 +85,21 @@ async function attempt(work: () => Promise<string>): Promise<void> {
   }
 }
 
-function choose(task: ExecutionId, known: DashboardTask | null): void {
+function choose(task: ExecutionId, known?: DashboardTask): void {
   mayHaveActed.value = null;
   chosen.value = task;
   detail.value = known;
   problem.value = "";
   done.value = "";
-  void loadDetail(task).catch(() => undefined);
+  loadDetail(task).catch((error: unknown) => {
+    if (chosen.value === task) unseen.value = problemOf(error);
+  });
 }
 
 /** Shows a task, or says that it is gone. */
 export function openTask(task: ExecutionId): void {
   view.value = "tasks";
-  choose(task, null);
+  choose(task);
 }
 
 /** `callAgain`: also a service that may have acted already. */
@@ -330,6 +332,12 @@ function One() {
     return (
       <section class="card pad" aria-label="One task">
         <p class="soft">Choose a task to see its attempts, its error and its arguments.</p>
+      </section>
+    );
+  if (task === undefined)
+    return (
+      <section class="card pad" aria-label="One task">
+        <p class="soft">Looking for the task …</p>
       </section>
     );
   if (task === null)

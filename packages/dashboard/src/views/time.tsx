@@ -14,6 +14,12 @@ const STEPS = [
 const problem = signal("");
 const isAsked = signal(false);
 
+/** Another move must wait. */
+export function isTimeMoving(): boolean {
+  const time = state.value?.time ?? null;
+  return isAsked.value || (time !== null && time.movesToMs !== null);
+}
+
 /** Resolves when all has ended that was due meanwhile. */
 export async function moveTime(byMs: number): Promise<void> {
   problem.value = "";
@@ -36,7 +42,7 @@ export function Time() {
   const time = state.value?.time ?? null;
   if (time === null) return null;
   const { aheadMs, movesToMs } = time;
-  const isMoving = movesToMs !== null || isAsked.value;
+  const isMoving = isTimeMoving();
   return (
     <section class="card clock" aria-label="Time of tasks and handlers">
       <div class="row">

@@ -11,7 +11,7 @@ import {
   workflowActionsOf,
 } from "../model/timeline.ts";
 import { calls, isDeployment, selected, state as dashboard, view } from "../store.ts";
-import { moveTime } from "./time.tsx";
+import { isTimeMoving, moveTime } from "./time.tsx";
 import { Timeline } from "./timeline.tsx";
 
 type History = NonNullable<DashboardWorkflow>;
@@ -184,7 +184,12 @@ function Orders({ history, onOrder }: { readonly history: History; readonly onOr
       {canMove && (
         <>
           <dt>
-            <button type="button" class="btn" onClick={() => void moveTime(Math.ceil(leftMs))}>
+            <button
+              type="button"
+              class="btn"
+              disabled={isTimeMoving()}
+              onClick={() => void moveTime(Math.ceil(leftMs))}
+            >
               Move time
             </button>
           </dt>

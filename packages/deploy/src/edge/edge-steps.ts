@@ -345,6 +345,7 @@ export function edgeHalf(context: EdgeContext): EdgeHalf {
         worker,
         version,
         deployment,
+        key: keyOf(primary),
         wait,
         ...(signal === undefined ? {} : { signal }),
       });

@@ -2,6 +2,7 @@
  * A first request through a new deployment: the Worker's own health path, which makes one LVI round trip. It is repeated
  * while the network learns of the version.
  */
+import { type DeploymentKey, signedHeaders } from "@radical/admin";
 import { HEALTH_PATH, type Health } from "@radical/protocol";
 import { CommandError, messageOf } from "@radical/app/command-error";
 
@@ -12,6 +13,8 @@ export interface SmokeOptions {
   readonly version: string;
   /** Of its record. */
   readonly deployment: string;
+  /** That the version has. */
+  readonly key: DeploymentKey;
   readonly wait: (ms: number) => Promise<void>;
   readonly signal?: AbortSignal;
 }
@@ -49,13 +52,16 @@ export async function smoke(options: SmokeOptions): Promise<SmokeAnswer> {
 
 /** In words what is wrong, or what is right. */
 async function ask(options: SmokeOptions): Promise<string | Omit<SmokeAnswer, "attempts">> {
-  const { origin, worker, version, deployment, signal } = options;
+  const { origin, worker, version, deployment, key, signal } = options;
   let status: number;
   let text: string;
   try {
     const limit = AbortSignal.timeout(REQUEST_MS);
     const response = await fetch(`${origin}${HEALTH_PATH}`, {
-      headers: { "cloudflare-workers-version-overrides": `${worker}="${version}"` },
+      headers: {
+        ...signedHeaders(key, "GET", HEALTH_PATH, new Uint8Array()),
+        "cloudflare-workers-version-overrides": `${worker}="${version}"`,
+      },
       redirect: "manual",
       signal: signal === undefined ? limit : AbortSignal.any([limit, signal]),
     });

@@ -33,7 +33,13 @@ describe("the wrangler configuration", () => {
         { binding: "RADICAL_PRIMARY_A", service_id: "service-a" },
         { binding: "RADICAL_PRIMARY_B", service_id: "made-by-this-deployment" },
       ],
+      observability: { enabled: true, head_sampling_rate: 0.1 },
     });
+  });
+
+  test("the developer's own say about the log of the Worker wins", () => {
+    for (const observability of [{ enabled: false }, { enabled: true, head_sampling_rate: 1 }])
+      expect(configOf({ observability })["observability"]).toEqual(observability);
   });
 
   test("binds the bucket of blobs, and collects each hour beside the developer's own schedules", () => {

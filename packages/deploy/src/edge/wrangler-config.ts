@@ -42,6 +42,9 @@ export interface EdgeNeeds {
   readonly vars: Readonly<Record<string, string>>;
 }
 
+/** Part of the requests whose lines Cloudflare keeps: it charges by the line. */
+const SAMPLED = 0.1;
+
 /** File name of the Worker in the folder. */
 export const WORKER_FILE = "worker.js";
 /** The Worker's secret. */
@@ -87,6 +90,8 @@ export function wranglerConfigOf(needs: EdgeNeeds, user: UserConfig | null): Wra
     ...listOf(theirs, "vpc_services", ways.services),
     ...blobsOf(theirs, needs.blobs),
     ...(assets === undefined ? {} : { assets: { ...theirs.assets, ...assets } }),
+    // Cloudflare keeps the log only if it is told to.
+    observability: theirs["observability"] ?? { enabled: true, head_sampling_rate: SAMPLED },
   };
 }
 

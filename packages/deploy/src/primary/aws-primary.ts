@@ -7,7 +7,14 @@ import type { ResourceChange, Stack } from "@aws-sdk/client-cloudformation";
 import { type DynamoTables, openTables, parseKeys, StorageError } from "@radical/lvi-server";
 import { randomBytes } from "node:crypto";
 import { CommandError } from "@radical/app/command-error";
-import type { DeploymentKey } from "@radical/admin";
+import {
+  type AdministrationKey,
+  type DeploymentKey,
+  newAdministrationKey,
+  parseAdministrationKeys,
+  privateKeyText,
+  publicKeyText,
+} from "@radical/admin";
 import type { QuotaLook } from "../quotas.ts";
 import { AwsAccount, type StoredParameter } from "./aws-account.ts";
 import { awsError, stackError } from "./aws-errors.ts";
@@ -17,11 +24,13 @@ import {
   bucketName,
   type PrimaryNames,
   primaryNames,
+  PROTECTED_ENVIRONMENT,
   SERVER_HOST,
   SERVER_PORT,
 } from "./names.ts";
 import { NODES, type NodeName } from "@radical/protocol";
 import {
+  type KeyKind,
   KEYS_READ_WITHIN_MS,
   type NodeTunnel,
   type PlannedChange,
@@ -38,9 +47,6 @@ import { buildServerArtefact, type ServerArtefact } from "./server-artefact.ts";
 import { machineOf, type StackState, stackStateOf, wordsOf } from "./stack-words.ts";
 import { template, type Template } from "./template.ts";
 import { artefactKey } from "./user-data.ts";
-
-/** In this environment a slip must not delete what the application has stored. */
-const PROTECTED_ENVIRONMENT = "production";
 
 const POLL_MS = 2_000;
 /** CloudFormation's clock is not ours. */
@@ -171,10 +177,10 @@ export class AwsPrimary implements PrimaryDeployment {
   }
 
   async state(): Promise<PrimaryState | null> {
-    const { keys: keysName } = this.#names.parameters;
+    const { keys: keysName, administration } = this.#names.parameters;
     const [stack, parameters] = await Promise.all([
       this.#account.stack(this.#names.stack),
-      this.#account.parameters([keysName]),
+      this.#account.parameters([keysName, administration]),
     ]);
     const keys = parameters.get(keysName);
     if (stackStateOf(stack?.StackStatus).kind === "none" || keys === undefined) return null;
@@ -191,6 +197,7 @@ export class AwsPrimary implements PrimaryDeployment {
         port: SERVER_PORT,
       })),
       keys: keysOf(keys.value),
+      administration: administrationOf(keys.value, parameters.get(administration)?.value),
       keysReadAtMs: keys.storedAtMs + KEYS_READ_WITHIN_MS,
       artefact,
       tablePrefix: this.#names.tablePrefix,
@@ -213,15 +220,26 @@ export class AwsPrimary implements PrimaryDeployment {
     return { a: idOf("a"), b: idOf("b") };
   }
 
-  async addKey(): Promise<PrimaryState> {
+  async addKey(kind: KeyKind): Promise<PrimaryState> {
     const state = await this.#deployed();
-    if (state.keys.length > 1) return state;
-    return this.#storeKeys([freshKey(), ...state.keys]);
+    const { keys, administration } = state;
+    if (kind === "location") return keys.length > 1 ? state : this.#storeKeys([freshKey(), ...keys], administration);
+    if (administration.length > 1) return state;
+    const all = [freshAdministrationKey(), ...administration];
+    // A private half counts once the servers have its public one.
+    await this.#storeAdministration(all);
+    return this.#storeKeys(keys, all);
   }
 
-  async dropOldKeys(): Promise<PrimaryState> {
+  async dropOldKeys(kind: KeyKind): Promise<PrimaryState> {
     const state = await this.#deployed();
-    return state.keys.length > 1 ? this.#storeKeys(state.keys.slice(0, 1)) : state;
+    const { keys, administration } = state;
+    if (kind === "location") return keys.length > 1 ? this.#storeKeys(keys.slice(0, 1), administration) : state;
+    if (administration.length <= 1) return state;
+    const last = administration.slice(0, 1);
+    const after = await this.#storeKeys(keys, last);
+    await this.#storeAdministration(last);
+    return after;
   }
 
   async planDestroy({ keepTables }: { readonly keepTables: boolean }): Promise<Removal> {
@@ -272,8 +290,8 @@ export class AwsPrimary implements PrimaryDeployment {
   }
 
   get #secretNames(): readonly string[] {
-    const { keys, tunnelTokens } = this.#names.parameters;
-    return [keys, ...Object.values(tunnelTokens)];
+    const { keys, administration, tunnelTokens } = this.#names.parameters;
+    return [keys, administration, ...Object.values(tunnelTokens)];
   }
 
   #server(): Promise<ServerArtefact> {
@@ -354,11 +372,16 @@ export class AwsPrimary implements PrimaryDeployment {
 
   #parameterChanges({ parameters, stack }: Found): readonly PlannedChange[] {
     const kind = stack === undefined ? "make" : "repair";
-    const { keys, tunnelTokens } = this.#names.parameters;
+    const { keys, administration, tunnelTokens } = this.#names.parameters;
+    const stored = parameters.get(keys)?.value;
+    const isAdministered = administrationOf(stored ?? "", parameters.get(administration)?.value).length > 0;
     return [
-      ...(parameters.has(keys)
+      ...(stored !== undefined
         ? []
         : [{ kind, what: `secret ${keys}`, detail: "a fresh key, with which locations sign" } as const]),
+      ...(isAdministered
+        ? []
+        : [{ kind, what: `secret ${administration}`, detail: "a fresh key, with which commands sign" } as const]),
       ...NODES.filter((node) => !parameters.has(tunnelTokens[node])).map((node): PlannedChange => ({
         kind,
         what: `secret ${tunnelTokens[node]}`,
@@ -395,10 +418,19 @@ export class AwsPrimary implements PrimaryDeployment {
     stored: ReadonlyMap<string, StoredParameter>,
     tunnels: Readonly<Record<NodeName, NodeTunnel | null>>,
   ): Promise<boolean> {
-    const { keys, tunnelTokens } = this.#names.parameters;
+    const { keys: keysName, administration: administrationName, tunnelTokens } = this.#names.parameters;
     let changed = false;
-    if (!stored.has(keys)) {
-      await this.#account.putSecret(keys, textOf([freshKey()]), "Keys of a Radical deployment: <id>:<hex>", false);
+    const text = stored.get(keysName)?.value;
+    const administration = administrationOf(text ?? "", stored.get(administrationName)?.value);
+    if (text === undefined || administration.length === 0) {
+      const all = [freshAdministrationKey()];
+      await this.#storeAdministration(all);
+      await this.#account.putSecret(
+        keysName,
+        textOf(text === undefined ? [freshKey()] : keysOf(text), all),
+        KEYS_DESCRIPTION,
+        text !== undefined,
+      );
       changed = true;
     }
     for (const node of NODES) {
@@ -490,23 +522,44 @@ export class AwsPrimary implements PrimaryDeployment {
     );
   }
 
-  async #storeKeys(keys: readonly DeploymentKey[]): Promise<PrimaryState> {
+  async #storeKeys(
+    keys: readonly DeploymentKey[],
+    administration: readonly AdministrationKey[],
+  ): Promise<PrimaryState> {
     const { keys: name } = this.#names.parameters;
-    await this.#account.putSecret(name, textOf(keys), "Keys of a Radical deployment: <id>:<hex>", true);
+    await this.#account.putSecret(name, textOf(keys, administration), KEYS_DESCRIPTION, true);
     return this.#deployed();
   }
+
+  #storeAdministration(keys: readonly AdministrationKey[]): Promise<void> {
+    const { administration: name } = this.#names.parameters;
+    const text = keys.map(privateKeyText).join(",");
+    return this.#account.putSecret(name, text, "Administration keys of a Radical deployment: private halves", true);
+  }
 }
+
+const KEYS_DESCRIPTION = "Keys that the servers of a Radical deployment take";
 
 function freshKey(): DeploymentKey {
   return { id: `k${randomBytes(4).toString("hex")}`, secret: randomBytes(32).toString("hex") };
 }
 
-function textOf(keys: readonly DeploymentKey[]): string {
-  return keys.map(({ id, secret }) => `${id}:${secret}`).join(",");
+function freshAdministrationKey(): AdministrationKey {
+  return newAdministrationKey(`a${randomBytes(4).toString("hex")}`);
+}
+
+function textOf(keys: readonly DeploymentKey[], administration: readonly AdministrationKey[]): string {
+  return [...keys.map(({ id, secret }) => `${id}:${secret}`), ...administration.map(publicKeyText)].join(",");
 }
 
 function keysOf(text: string): readonly DeploymentKey[] {
-  return [...parseKeys(text)].map(([id, secret]) => ({ id, secret: Buffer.from(secret).toString("hex") }));
+  return [...parseKeys(text).locations].map(([id, secret]) => ({ id, secret: Buffer.from(secret).toString("hex") }));
+}
+
+/** Those of the private halves whose public ones the servers have. */
+function administrationOf(serverKeys: string, privateHalves = ""): readonly AdministrationKey[] {
+  const taken = serverKeys.split(",");
+  return (parseAdministrationKeys(privateHalves) ?? []).filter((key) => taken.includes(publicKeyText(key)));
 }
 
 /** Of a tunnel's token, base64 of a JSON object with the tunnel's id as `t`; null: it is no such token. */

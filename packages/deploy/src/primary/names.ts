@@ -16,6 +16,9 @@ export interface DeploymentName {
 /** No dashes: the last one of a name parts the application from its environment, so no two deployments share a name. */
 export const ENVIRONMENT_NAME = /^[a-z][a-z0-9]{0,31}$/;
 
+/** In this environment a slip must not delete what the application has stored, and somebody must hear alarms. */
+export const PROTECTED_ENVIRONMENT = "production";
+
 /** The port of the LVI server on its machine, on the loopback interface, where only the tunnel reaches it. */
 export const SERVER_PORT = 8788;
 export const SERVER_HOST = "127.0.0.1";
@@ -24,15 +27,20 @@ export interface PrimaryNames {
   readonly stack: string;
   /** All tables: `<prefix>-items`, …; the server's `--storage dynamodb:<prefix>`. */
   readonly tablePrefix: string;
+  /** Of the servers' own logs: each line is JSON. */
   readonly logGroup: string;
+  /** Of the other programs of their machines. */
+  readonly machineLogGroup: string;
   /** Namespace of the metrics. */
   readonly metrics: string;
   readonly parameters: {
-    /** SecureString: the file of keys of the server, `<id>:<hex>,…`, the one that locations sign with first. */
+    /** SecureString: the file of keys of the server: `<id>:<hex>,…`, the one that locations sign with first, and public halves. */
     readonly keys: string;
+    /** SecureString: private halves of the administration keys, the one that commands sign with first. The machines can't read it. */
+    readonly administration: string;
     /** SecureString: what `cloudflared` runs its tunnel with, by node. */
     readonly tunnelTokens: Readonly<Record<NodeName, string>>;
-    /** What all of them start with. */
+    /** What all of them start with that machines read. */
     readonly prefix: string;
   };
   /** Names of the Cloudflare Tunnels and of the Workers VPC services, by node: nothing of AWS, but named alike. */
@@ -47,9 +55,11 @@ export function primaryNames({ application, environment }: DeploymentName): Prim
     stack: name,
     tablePrefix: name,
     logGroup: path,
+    machineLogGroup: `${path}/machines`,
     metrics: `Radical/${application}/${environment}`,
     parameters: {
       keys: `${path}/keys`,
+      administration: `/radical-administration/${application}/${environment}`,
       tunnelTokens: byNode((node) => `${path}/nodes/${node}/tunnel-token`),
       prefix: path,
     },

@@ -5,7 +5,7 @@
  *   radical-lvi-server      the server; the same unit as for a server that the developer hosts, with one drop-in
  *   radical-tunnel          cloudflared, the machine's only way in
  *   radical-parameters      each minute: keys and the tunnel's token, as the account has them
- *   radical-watch           every ten seconds: a leader that can't be reached gives up the leadership; a line of log a minute
+ *   radical-watch           every ten seconds: a leader that can't be reached, or a silent server, is started again; a line of log a minute
  */
 import { SERVER_HOST, SERVER_PORT } from "./names.ts";
 
@@ -97,6 +97,7 @@ Wants=radical-parameters.service
 [Service]
 StandardOutput=append:/var/log/radical/server.log
 StandardError=append:/var/log/radical/server.log
+ExecStopPost=+${INSTALLED_AT}/node/ended.sh
 `;
 }
 
@@ -207,6 +208,7 @@ RADICAL_KEYS_FILE=$ETC/keys
 RADICAL_ADVERTISE=$RADICAL_ADVERTISE
 RADICAL_READ_LEASE_MS=$RADICAL_READ_LEASE_MS
 RADICAL_DEPLOYMENT=$RADICAL_DEPLOYMENT
+RADICAL_METRICS_NAMESPACE=$RADICAL_METRICS_NAMESPACE
 END
 store "$keys" "$ETC/keys" 0640 >/dev/null
 token="$(store "$token" "$ETC/tunnel-token" 0600)"
@@ -214,9 +216,18 @@ if [ "$token" = changed ] && systemctl --quiet is-active radical-tunnel; then sy
 `;
 }
 
+/** The part of the scripts that writes lines into the server's log. */
+const LINES = `LOG="\${RADICAL_LOG:-/var/log/radical/server.log}"
+# line <level> <event> <more fields, as JSON>
+line() {
+  printf '{"time":"%s","level":"%s","event":"%s","node":"%s",%s}\\n' \\
+    "$(date -u +%Y-%m-%dT%H:%M:%S.%3NZ)" "$1" "$2" "$RADICAL_NODE" "$3" >>"$LOG"
+}`;
+
 /**
- * A leader that locations can't reach would keep the leadership from the one that they can: after the third look without a
- * tunnel it is started again, which gives the leadership up. The variables with defaults are for tests.
+ * A leader that locations can't reach would keep the leadership from the one that they can. After the third look without a
+ * tunnel it is started again, which gives the leadership up. So is a server that answers nothing for two minutes. The variables
+ * with defaults are for tests.
  */
 function watchScript(): string {
   return `#!/bin/bash
@@ -224,29 +235,33 @@ function watchScript(): string {
 set -euo pipefail
 ETC="\${RADICAL_ETC:-/etc/radical}"
 RUN="\${RADICAL_RUN:-/run/radical}"
-LOG="\${RADICAL_LOG:-/var/log/radical/server.log}"
 SERVER="\${RADICAL_SERVER:-http://${SERVER_HOST}:${SERVER_PORT}}"
 TUNNEL="\${RADICAL_TUNNEL:-http://${TUNNEL_METRICS}}"
 # shellcheck source=/dev/null
 . "$ETC/node.env"
 mkdir -p "$RUN"
+${LINES}
 
 answers() { curl --silent --fail --max-time 4 --output /dev/null "$1"; }
 count() { if [ -s "$RUN/$1" ]; then cat "$RUN/$1"; else echo 0; fi; }
-line() {
-  printf '{"time":"%s","level":"%s","event":"%s","node":"%s","serving":%s,"tunnel":%s}\\n' \\
-    "$(date -u +%Y-%m-%dT%H:%M:%S.%3NZ)" "$1" "$2" "$RADICAL_NODE" "$serving" "$tunnel" >>"$LOG"
-}
 
+server=0
+if answers "$SERVER/healthz"; then server=1; fi
+# Whether it leads, or waits for the leadership.
 serving=0
-if answers "$SERVER/readyz"; then serving=1; fi
+standby=0
+case "$(curl --silent --max-time 4 "$SERVER/readyz" || true)" in
+  *'"status":"ready"'*) serving=1 ;;
+  *'"status":"standby"'*) standby=1 ;;
+esac
 tunnel=0
 if answers "$TUNNEL/ready"; then tunnel=1; fi
+state="$(printf '"server":%s,"serving":%s,"standby":%s,"tunnel":%s' "$server" "$serving" "$standby" "$tunnel")"
 
 looks=$(( $(count looks) + 1 ))
 if [ "$looks" -ge 6 ]; then
   looks=0
-  line info machine
+  line info machine "$state"
 fi
 echo "$looks" >"$RUN/looks"
 
@@ -254,10 +269,35 @@ unreachable=0
 if [ "$serving" = 1 ] && [ "$tunnel" = 0 ]; then unreachable=$(( $(count unreachable) + 1 )); fi
 if [ "$unreachable" -ge 3 ]; then
   unreachable=0
-  line error leader_unreachable
+  line error leader_unreachable "$state"
   systemctl restart ${SERVER_UNIT}
 fi
 echo "$unreachable" >"$RUN/unreachable"
+
+silent=0
+if [ "$server" = 0 ]; then silent=$(( $(count silent) + 1 )); fi
+if [ "$silent" -ge 12 ]; then
+  silent=0
+  line error server_silent "$state"
+  systemctl restart ${SERVER_UNIT}
+fi
+echo "$silent" >"$RUN/silent"
+`;
+}
+
+/** A server that was killed, or that memory ran out for, has no last words of its own. The others have said why they end. */
+function endedScript(): string {
+  return `#!/bin/bash
+# Run by systemd after the server has ended.
+set -euo pipefail
+# shellcheck source=/dev/null
+. "\${RADICAL_ETC:-/etc/radical}/node.env"
+${LINES}
+
+case "\${SERVICE_RESULT:-success}" in
+  success | exit-code) ;;
+  *) line error server_ended "$(printf '"result":"%s","exitCode":"%s"' "$SERVICE_RESULT" "\${EXIT_STATUS:-}")" ;;
+esac
 `;
 }
 
@@ -279,8 +319,8 @@ install -d -m 0755 /var/log/radical
 cat >/opt/aws/amazon-cloudwatch-agent/etc/amazon-cloudwatch-agent.json <<END
 {"agent":{"run_as_user":"root"},"logs":{"logs_collected":{"files":{"collect_list":[
 {"file_path":"/var/log/radical/server.log","log_group_name":"$RADICAL_LOG_GROUP","log_stream_name":"$RADICAL_NODE/{instance_id}","timezone":"UTC"},
-{"file_path":"/var/log/radical/tunnel.log","log_group_name":"$RADICAL_LOG_GROUP","log_stream_name":"$RADICAL_NODE/{instance_id}/tunnel","timezone":"UTC"},
-{"file_path":"/var/log/cloud-init-output.log","log_group_name":"$RADICAL_LOG_GROUP","log_stream_name":"$RADICAL_NODE/{instance_id}/start","timezone":"UTC"}
+{"file_path":"/var/log/radical/tunnel.log","log_group_name":"$RADICAL_MACHINE_LOG_GROUP","log_stream_name":"$RADICAL_NODE/{instance_id}/tunnel","timezone":"UTC"},
+{"file_path":"/var/log/cloud-init-output.log","log_group_name":"$RADICAL_MACHINE_LOG_GROUP","log_stream_name":"$RADICAL_NODE/{instance_id}/start","timezone":"UTC"}
 ]}}}}
 END
 /opt/aws/amazon-cloudwatch-agent/bin/amazon-cloudwatch-agent-ctl -a fetch-config -m ec2 -s \\
@@ -324,6 +364,7 @@ export function nodeFiles(): FileTexts {
     "node/install.sh": installScript(),
     "node/parameters.sh": parametersScript(),
     "node/watch.sh": watchScript(),
+    "node/ended.sh": endedScript(),
     [`node/systemd/${SERVER_UNIT}.service.d/machine.conf`]: serverDropIn(),
     "node/systemd/radical-tunnel.service": tunnelUnit(),
     "node/systemd/radical-parameters.service": oneShotUnit("Secrets and settings of this machine", "parameters.sh"),

@@ -10,7 +10,7 @@
  * files or errors.
  */
 import { DEFAULT_READ_LEASE_MS, type NodeName } from "@radical/protocol";
-import type { DeploymentKey } from "@radical/admin";
+import type { AdministrationKey, DeploymentKey } from "@radical/admin";
 import type { QuotaLook } from "../quotas.ts";
 import type { DeploymentName } from "./names.ts";
 
@@ -21,8 +21,9 @@ export interface PrimarySettings extends DeploymentName {
   readonly instanceType: string;
   /** Two availability zones; null: the first two of the region. */
   readonly zones: readonly [string, string] | null;
-  /** Who is told of alarms; null: they are only in the console. */
+  /** The mail address, and the topic of SNS, that are told of alarms. Both null: alarms are only in the console. */
   readonly alarmEmail: string | null;
+  readonly alarmTopic: string | null;
   /** Lets those who may in the account open a shell by SSM Session Manager. */
   readonly shellAccess: boolean;
   /** How long its read leases last; 0: it grants none. */
@@ -34,6 +35,7 @@ export const DEFAULT_PRIMARY_SETTINGS = {
   instanceType: "t4g.micro",
   zones: null,
   alarmEmail: null,
+  alarmTopic: null,
   shellAccess: false,
   readLeaseMs: DEFAULT_READ_LEASE_MS,
 } as const satisfies Omit<PrimarySettings, keyof DeploymentName>;
@@ -91,7 +93,9 @@ export interface PrimaryState {
   readonly nodes: readonly PrimaryNode[];
   /** Secret. Those that the server takes; locations sign with the first. More than one: a rotation is under way. */
   readonly keys: readonly DeploymentKey[];
-  /** From then on (`Date.now()`) every machine takes all of them: a location must not sign with a fresh one before. */
+  /** Secret. Those whose public halves the server takes; commands sign with the first. More than one: a rotation of them is under way. */
+  readonly administration: readonly AdministrationKey[];
+  /** From then on (`Date.now()`) every machine takes all of both: nobody must sign with a fresh one before. */
   readonly keysReadAtMs: number;
   /** SHA-256 of the server's artefact that the machines run. */
   readonly artefact: string;
@@ -117,6 +121,14 @@ export interface PrimaryNode {
 export function signingKey({ keys, keysReadAtMs }: PrimaryState, nowMs: number): DeploymentKey | null {
   return (nowMs < keysReadAtMs ? keys.at(-1) : keys[0]) ?? null;
 }
+
+/** The key that commands may sign with at a time, by the same rule as `signingKey`. */
+export function operatingKey({ administration, keysReadAtMs }: PrimaryState, nowMs: number): AdministrationKey | null {
+  return (nowMs < keysReadAtMs ? administration.at(-1) : administration[0]) ?? null;
+}
+
+/** Locations sign with the one, and operators' commands with the other. */
+export type KeyKind = "location" | "administration";
 
 /** What `destroy` would remove, and what it would leave. */
 export interface Removal {
@@ -153,9 +165,9 @@ export interface PrimaryDeployment {
    * First half of a rotation: a fresh key, which the machines take beside the old one by `keysReadAtMs`. Called again
    * before the second half it gives the same.
    */
-  addKey(): Promise<PrimaryState>;
-  /** Second half, when no location signs with the old ones any more. */
-  dropOldKeys(): Promise<PrimaryState>;
+  addKey(kind: KeyKind): Promise<PrimaryState>;
+  /** Second half, when nobody signs with the old ones any more. */
+  dropOldKeys(kind: KeyKind): Promise<PrimaryState>;
   /** What there is to be removed: also what a removal that was broken off has left. Changes nothing. */
   planDestroy(options: { readonly keepTables: boolean }): Promise<Removal>;
   /** Removes everything, in the order in which nothing is left that costs. Tables, and what is in them, only if told. */

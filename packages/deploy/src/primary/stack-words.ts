@@ -16,31 +16,40 @@ const WORDS: Readonly<Record<string, string>> = {
   Firewall: "firewall: nothing comes in",
   Role: "role of the machines",
   Profile: "role of the machines",
-  Logs: "log group",
+  Logs: "log group of the servers",
+  MachineLogs: "log group of the machines",
+  Dashboard: "dashboard",
   LaunchA: "machine a",
   LaunchB: "machine b",
   MachineA: "machine a",
   MachineB: "machine b",
   Alarms: "topic for alarms by mail",
-  ErrorsMetric: "alarm: errors in the log",
-  ErrorsAlarm: "alarm: errors in the log",
-  LeadingMetric: "alarm: no machine leads",
-  LeadingAlarm: "alarm: no machine leads",
-  MachinesMetric: "alarm: a machine is missing",
-  MachinesAlarm: "alarm: a machine is missing",
-  DeadTasksMetric: "alarm: tasks are dead",
-  DeadTasksAlarm: "alarm: tasks are dead",
-  OldestTaskMetric: "alarm: a task waits for long",
-  OldestTaskAlarm: "alarm: a task waits for long",
-  StuckWorkflowsMetric: "alarm: workflows are stuck",
-  StuckWorkflowsAlarm: "alarm: workflows are stuck",
-  ServicesDownMetric: "alarm: a service is down",
-  ServicesDownAlarm: "alarm: a service is down",
+};
+
+/** Of alarms, by what their resources are called before `Metric` and `Alarm`. */
+const ALARMS: Readonly<Record<string, string>> = {
+  Errors: "errors in the log",
+  PlainLines: "a server was broken off",
+  Restarts: "a server is started again and again",
+  Leading: "no server leads",
+  Machines: "a server is missing",
+  Standby: "no server stands by",
+  Probes: "Cloudflare does not reach a server",
+  DeadTasks: "tasks are dead",
+  OldestTask: "a task waits for long",
+  StuckWorkflows: "workflows are stuck",
+  ServicesDown: "a service is down",
+  MissedTicks: "schedules are not kept",
+  OldestPending: "a promised write is not applied",
+  Memory: "memory is nearly used up",
+  EventLoop: "a server is too busy",
+  Throttles: "DynamoDB throttles",
 };
 
 /** Several resources may be one thing. */
 export function wordsOf(logicalId: string): string {
-  return WORDS[logicalId] ?? logicalId;
+  const alarm = ALARMS[/^(\w+?)(?:Metric|Alarm)$/.exec(logicalId)?.[1] ?? ""];
+  return alarm === undefined ? (WORDS[logicalId] ?? logicalId) : `alarm: ${alarm}`;
 }
 
 export function machineOf(logicalId: string): NodeName | null {

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
+import { SERVER_METRICS } from "@radical/protocol";
 import { nodeFiles } from "./node-files.ts";
 import { DEFAULT_PRIMARY_SETTINGS, type PrimarySettings } from "./primary-deployment.ts";
 import { wordsOf } from "./stack-words.ts";
@@ -31,21 +32,10 @@ test("with shell access, an address for alarms and chosen zones", async () => {
   const changed = Object.entries(all.Resources)
     .filter(([id, resource]) => JSON.stringify(resource) !== JSON.stringify(plain.Resources[id]))
     .map(([id]) => id);
-  expect(changed.toSorted()).toEqual([
-    "Alarms",
-    "DeadTasksAlarm",
-    "ErrorsAlarm",
-    "LaunchA",
-    "LaunchB",
-    "LeadingAlarm",
-    "MachinesAlarm",
-    "OldestTaskAlarm",
-    "Role",
-    "ServicesDownAlarm",
-    "StuckWorkflowsAlarm",
-    "SubnetA",
-    "SubnetB",
-  ]);
+  const allAlarms = Object.keys(made.Resources).filter((id) => id.endsWith("Alarm"));
+  expect(changed.toSorted()).toEqual(
+    ["Alarms", ...allAlarms, "LaunchA", "LaunchB", "Role", "SubnetA", "SubnetB"].toSorted(),
+  );
 });
 
 test("another time of read leases replaces both machines, and the outputs say it", () => {
@@ -57,20 +47,53 @@ test("another time of read leases replaces both machines, and the outputs say it
   expect([made, all].map(({ Outputs }) => Outputs.ReadLeases.Value)).toEqual(["3000 ms", "none"]);
 });
 
-test("each alarm has a name of its own, a metric that a filter makes, words for whoever is woken, and a place in the runbook", async () => {
+test("alarms tell a topic of the developer's own, beside the address or without it", () => {
+  const topic = "arn:aws:sns:eu-central-1:123456789012:on-call";
+  const both = template({
+    settings: { ...SETTINGS, alarmEmail: "ops@example.com", alarmTopic: topic },
+    artefact: ARTEFACT,
+    last: "b",
+  });
+  const alone = template({ settings: { ...SETTINGS, alarmTopic: topic }, artefact: ARTEFACT, last: "b" });
+  for (const [all, actions] of [
+    [both, [{ Ref: "Alarms" }, topic]],
+    [alone, [topic]],
+  ] as const)
+    for (const { AlarmActions, OKActions } of ofType(all, "AWS::CloudWatch::Alarm"))
+      expect([AlarmActions, OKActions]).toEqual([actions, actions]);
+  expect(alone.Resources).not.toHaveProperty("Alarms");
+});
+
+test("each alarm has a name of its own, a metric that a filter or a server makes, words for whoever is woken, and a page", async () => {
   const filters = ofType(made, "AWS::Logs::MetricFilter").map(
     ({ MetricTransformations }) => (MetricTransformations as { MetricName: string }[])[0]!.MetricName,
   );
   const alarms = ofType(made, "AWS::CloudWatch::Alarm");
-  expect(new Set(alarms.map(({ MetricName }) => MetricName))).toEqual(new Set(filters));
+  const ofServers = Object.keys(SERVER_METRICS);
+  const read = new Set(alarms.map(({ MetricName }) => String(MetricName)));
+  expect(new Set([...read].filter((name) => !ofServers.includes(name)))).toEqual(new Set(filters));
+  expect(filters.filter((name) => ofServers.includes(name))).toEqual([]);
   const page = await readFile(new URL("../../../../docs/operations.md", import.meta.url), "utf8");
   for (const { AlarmName, AlarmDescription } of alarms as readonly Readonly<Record<string, string>>[]) {
     const name = AlarmName!.replace("radical-shop-production-", "");
     expect(page).toContain(`\n| \`${name}\` |`);
     // CloudWatch takes no more.
     expect(AlarmDescription!.length).toBeLessThan(1_024);
+    expect(AlarmDescription).toMatch(new RegExp(` docs/runbooks/${name}\\.md$`));
   }
-  expect(new Set(alarms.map(({ AlarmName }) => AlarmName)).size).toBe(7);
+  expect(new Set(alarms.map(({ AlarmName }) => AlarmName)).size).toBe(alarms.length);
+});
+
+test("the dashboard shows all alarms, and metrics that servers write", () => {
+  const [{ DashboardBody }] = ofType(made, "AWS::CloudWatch::Dashboard") as [{ DashboardBody: { "Fn::Sub": string } }];
+  const { widgets } = JSON.parse(DashboardBody["Fn::Sub"]) as {
+    widgets: { properties: { alarms?: string[]; metrics?: [string, string][] } }[];
+  };
+  const shown = widgets.flatMap(({ properties: { alarms = [] } }) => alarms.map((arn) => arn.split(":").at(-1)));
+  expect(shown).toEqual(ofType(made, "AWS::CloudWatch::Alarm").map(({ AlarmName }) => AlarmName));
+  const metrics = widgets.flatMap(({ properties }) => properties.metrics ?? []);
+  expect(new Set(metrics.map(([namespace]) => namespace))).toEqual(new Set(["Radical/shop/production"]));
+  expect(metrics.map(([, name]) => name).toSorted()).toEqual(Object.keys(SERVER_METRICS).toSorted());
 });
 
 test("alarms of effects read what the server logs, and no other alarm counts the same events", () => {
@@ -85,12 +108,14 @@ test("alarms of effects read what the server logs, and no other alarm counts the
   for (const event of ["task_dead", "workflow_stuck_alarm"])
     expect(errors!["FilterPattern"]).toContain(`$.event != "${event}"`);
   const descriptions = ofType(made, "AWS::CloudWatch::Alarm").map(({ AlarmDescription }) => AlarmDescription);
-  expect(descriptions.filter((words) => /radical .* --env production/.test(String(words)))).toHaveLength(4);
+  for (const words of descriptions)
+    expect(words).not.toMatch(/radical (?:tail|doctor|metrics|tasks list)(?!.*--env production)/);
 });
 
 test("every resource of an alarm has words", () => {
   for (const id of Object.keys(made.Resources).filter((each) => /Alarm$|Metric$/.test(each)))
     expect(wordsOf(id)).toMatch(/^alarm: /);
+  for (const id of ["Dashboard", "MachineLogs"]) expect(wordsOf(id)).not.toBe(id);
 });
 
 test("nothing comes in: no ingress, no key pair, no port but that of the tunnel's way out", () => {
@@ -157,8 +182,8 @@ test("every timer has its unit, and every unit its script", () => {
   const files = nodeFiles();
   const needed = Object.entries(files).flatMap(([path, text]) => [
     ...(path.endsWith(".timer") ? [path.replace(/timer$/, "service")] : []),
-    ...[...text.matchAll(/^ExecStart=\/opt\/radical\/(node\/.*)$/gm)].map(([, script]) => script!),
+    ...[...text.matchAll(/^ExecSt(?:art|opPost)=\+?\/opt\/radical\/(node\/.*)$/gm)].map(([, script]) => script!),
   ]);
-  expect(needed).toHaveLength(4);
+  expect(needed).toHaveLength(5);
   expect(Object.keys(files)).toEqual(expect.arrayContaining(needed));
 });

@@ -3,6 +3,7 @@
  * without an account. It has what computes and holds nothing: a network without a way in, two machines, their role, logs
  * and alarms. Tables, secrets and the artefact outlive it and are made beside it (docs/decisions/beside-the-stack.md).
  */
+import { alarms, type AlarmHost } from "./alarms.ts";
 import { bucketName, primaryNames } from "./names.ts";
 import { NODES, type NodeName } from "@radical/protocol";
 import type { PrimarySettings } from "./primary-deployment.ts";
@@ -63,6 +64,16 @@ const TABLE_ACTIONS = [
   "UpdateItem",
 ].map((action) => `dynamodb:${action}`);
 
+/** By the lines of their watch. */
+const MACHINES: AlarmHost = {
+  logs: "Logs",
+  patterns: {
+    Leading: '{ $.event = "machine" && $.serving = 1 && $.tunnel = 1 }',
+    Machines: '{ $.event = "machine" && $.server = 1 && $.tunnel = 1 }',
+    Standby: '{ $.event = "machine" && $.standby = 1 && $.tunnel = 1 }',
+  },
+};
+
 /** The logical id of a machine's Auto Scaling group. */
 export function groupOf(node: NodeName): string {
   return `Machine${node.toUpperCase()}`;
@@ -77,10 +88,11 @@ export function template({ settings, artefact, last }: TemplateInput): Template 
     Resources: {
       ...network(settings, names.stack),
       ...permissions(settings),
-      Logs: { Type: "AWS::Logs::LogGroup", Properties: { LogGroupName: names.logGroup, RetentionInDays: LOG_DAYS } },
+      Logs: logGroup(names.logGroup),
+      MachineLogs: logGroup(names.machineLogGroup),
       ...machine(settings, first, artefact, null),
       ...machine(settings, last, artefact, first),
-      ...alarms(settings),
+      ...alarms(settings, MACHINES),
     },
     Outputs: {
       Artefact: { Description: "SHA-256 of the server that the machines run", Value: artefact },
@@ -89,6 +101,10 @@ export function template({ settings, artefact, last }: TemplateInput): Template 
       Tables: { Description: "Prefix of the tables", Value: names.tablePrefix },
     },
   };
+}
+
+function logGroup(LogGroupName: string): Resource {
+  return { Type: "AWS::Logs::LogGroup", Properties: { LogGroupName, RetentionInDays: LOG_DAYS } };
 }
 
 function leaseWords({ readLeaseMs }: PrimarySettings): string {
@@ -173,7 +189,7 @@ function network({ zones }: PrimarySettings, name: string): Template["Resources"
 // ── Permissions ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 function permissions(settings: PrimarySettings): Template["Resources"] {
-  const { logGroup, parameters, tablePrefix } = primaryNames(settings);
+  const { logGroup: logs, machineLogGroup, parameters, tablePrefix } = primaryNames(settings);
   const arn = (service: string, resource: string): unknown =>
     sub(`arn:\${AWS::Partition}:${service}:\${AWS::Region}:\${AWS::AccountId}:${resource}`);
   const allow = (Action: string | readonly string[], Resource: unknown) => ({ Effect: "Allow", Action, Resource });
@@ -206,7 +222,7 @@ function permissions(settings: PrimarySettings): Template["Resources"] {
                 allow("s3:GetObject", sub(`arn:\${AWS::Partition}:s3:::${bucket}/servers/*`)),
                 allow(
                   ["logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"],
-                  arn("logs", `log-group:${logGroup}:*`),
+                  [logs, machineLogGroup].map((group) => arn("logs", `log-group:${group}:*`)),
                 ),
               ],
             },
@@ -262,6 +278,7 @@ function machine(
         "ArtefactsRoute",
         "TablesRoute",
         "Logs",
+        "MachineLogs",
         ...(after === null ? [] : [groupOf(after)]),
       ],
       CreationPolicy: { ResourceSignal: { Count: 1, Timeout: START_LIMIT } },
@@ -287,150 +304,6 @@ function machine(
       },
     },
   };
-}
-
-// ── Alarms ───────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-function alarms(settings: PrimarySettings): Template["Resources"] {
-  const { metrics, stack } = primaryNames(settings);
-  const actions = settings.alarmEmail === null ? {} : { AlarmActions: [ref("Alarms")], OKActions: [ref("Alarms")] };
-  const metric = (id: string, FilterPattern: string, MetricValue = "1"): [string, Resource] => [
-    `${id}Metric`,
-    {
-      Type: "AWS::Logs::MetricFilter",
-      Properties: {
-        LogGroupName: ref("Logs"),
-        FilterPattern,
-        MetricTransformations: [{ MetricNamespace: metrics, MetricName: id, MetricValue }],
-      },
-    },
-  ];
-  const alarm = (id: string, AlarmDescription: string, rest: Readonly<Record<string, unknown>>): [string, Resource] => [
-    `${id}Alarm`,
-    {
-      Type: "AWS::CloudWatch::Alarm",
-      Properties: {
-        AlarmName: `${stack}-${alarmName(id)}`,
-        AlarmDescription,
-        Namespace: metrics,
-        MetricName: id,
-        Statistic: "Sum",
-        ...rest,
-        ...actions,
-      },
-    },
-  ];
-  return Object.fromEntries([
-    metric("Errors", errorsPattern()),
-    metric("Leading", '{ $.event = "machine" && $.serving = 1 && $.tunnel = 1 }'),
-    metric("Machines", '{ $.event = "machine" && $.tunnel = 1 }'),
-    alarm("Errors", "The server logged an error: radical tail, or the log group", {
-      Period: 60,
-      EvaluationPeriods: 1,
-      Threshold: 0,
-      ComparisonOperator: "GreaterThanThreshold",
-      TreatMissingData: "notBreaching",
-    }),
-    alarm("Leading", "No machine leads and can be reached: requests that need the primary fail", {
-      Period: 60,
-      EvaluationPeriods: 3,
-      Threshold: 1,
-      ComparisonOperator: "LessThanThreshold",
-      TreatMissingData: "breaching",
-    }),
-    // Two say so each minute.
-    alarm("Machines", "One of the two machines is missing: the next failure stops the primary", {
-      Period: 600,
-      EvaluationPeriods: 2,
-      Threshold: 15,
-      ComparisonOperator: "LessThanThreshold",
-      TreatMissingData: "breaching",
-    }),
-    ...effectAlarms(settings).flatMap(({ id, field, above, minutes, words }) => [
-      metric(id, '{ $.event = "effects_wait" }', `$.${field}`),
-      alarm(id, words, {
-        Statistic: "Maximum",
-        Period: 60,
-        // The server says it once a minute, and a line may fall into the next one.
-        EvaluationPeriods: minutes + 2,
-        DatapointsToAlarm: minutes,
-        Threshold: above,
-        ComparisonOperator: "GreaterThanThreshold",
-        TreatMissingData: "notBreaching",
-      }),
-    ]),
-    ...(settings.alarmEmail === null
-      ? []
-      : [
-          [
-            "Alarms",
-            {
-              Type: "AWS::SNS::Topic",
-              Properties: { Subscription: [{ Protocol: "email", Endpoint: settings.alarmEmail }] },
-            },
-          ],
-        ]),
-  ]) as Template["Resources"];
-}
-
-/** Handlers log errors of their own, which are none of the server. The others have an alarm for themselves. */
-const NOT_COUNTED = ["handler_log", "task_dead", "workflow_stuck_alarm"];
-
-function errorsPattern(): string {
-  const others = NOT_COUNTED.map((event) => ` && $.event != "${event}"`);
-  return `{ $.level = "error"${others.join("")} }`;
-}
-
-/** An alarm on a field of the line that the server logs each minute while effects wait for somebody. */
-interface EffectAlarm {
-  readonly id: string;
-  readonly field: string;
-  readonly above: number;
-  /** For so long, before the alarm goes off. */
-  readonly minutes: number;
-  readonly words: string;
-}
-
-/** A task that may begin and has not is an alarm after this time. */
-const MOST_READY_SECONDS = 600;
-
-function effectAlarms({ environment }: PrimarySettings): readonly EffectAlarm[] {
-  const command = (words: string): string => `radical ${words} --env ${environment}`;
-  return [
-    {
-      id: "DeadTasks",
-      field: "deadTasks",
-      above: 0,
-      minutes: 1,
-      words: `Tasks are dead: each attempt failed, or nobody knows whether a service has acted, and nothing tries them again. Each one in a lane blocks the lane. See ${command("tasks list --state dead")}, mend the cause, and then: radical tasks retry, or discard.`,
-    },
-    {
-      id: "OldestTask",
-      field: "oldestReadySeconds",
-      above: MOST_READY_SECONDS,
-      minutes: 1,
-      words: `A task that may begin has waited for over ${MOST_READY_SECONDS / 60} minutes: more tasks come than the machines can run, its @limit is too low, its service is down, or the module lacks its handler. See ${command("tasks list")}. Then raise the limit, take a larger instanceType, mend the service, or deploy the handler again.`,
-    },
-    {
-      id: "StuckWorkflows",
-      field: "stuckWorkflows",
-      above: 0,
-      minutes: 1,
-      words: `Workflows are stuck: their code can't go on from their journal, and nothing was undone. See ${command("workflows list --state stuck")}, which names the reason. Mend the cause and then: radical workflows retry, or cancel.`,
-    },
-    {
-      id: "ServicesDown",
-      field: "servicesDown",
-      above: 0,
-      minutes: 3,
-      words: `Calls of a service fail, so they pause, and its tasks wait. See ${command("doctor")}, which names the service and its last failure. Mend the service, or the Worker that calls it. The first call that succeeds ends the pause.`,
-    },
-  ];
-}
-
-/** `DeadTasks` is `dead-tasks`. */
-function alarmName(id: string): string {
-  return id.replaceAll(/\B[A-Z]/g, "-$&").toLowerCase();
 }
 
 // ── Parts of templates ───────────────────────────────────────────────────────────────────────────────────────────────

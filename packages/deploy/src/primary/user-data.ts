@@ -29,12 +29,14 @@ rm ${folder}.tar
 
 /** The file that the scripts of a machine begin with. */
 export function nodeEnvironment(settings: NodeSettings, node: NodeName, region: string): string {
-  const { logGroup, parameters, tablePrefix } = primaryNames(settings);
+  const { logGroup, machineLogGroup, metrics, parameters, tablePrefix } = primaryNames(settings);
   return `AWS_REGION=${region}
 RADICAL_NODE=${node}
 RADICAL_TABLES=${tablePrefix}
 RADICAL_PARAMETERS=${parameters.prefix}
 RADICAL_LOG_GROUP=${logGroup}
+RADICAL_MACHINE_LOG_GROUP=${machineLogGroup}
+RADICAL_METRICS_NAMESPACE=${metrics}
 RADICAL_ADVERTISE=${advertisedBy(node)}
 RADICAL_READ_LEASE_MS=${settings.readLeaseMs}
 RADICAL_DEPLOYMENT=${settings.application}-${settings.environment}

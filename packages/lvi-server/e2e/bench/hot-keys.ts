@@ -136,7 +136,7 @@ async function commitsOf({ url }: StartedServer): Promise<number> {
 }
 
 const DONE: Outcome = { kind: "result", value: Uint8Array.of(1) };
-const HASHES = new KeyRing(new Map([["bench", randomBytes(32)]])).callHashes;
+const HASHES = new KeyRing({ locations: new Map([["bench", randomBytes(32)]]), administration: new Map() }).callHashes;
 
 /** Commits of executions that write one item, as a server makes them, without a server. */
 class BareCommits {

@@ -41,7 +41,7 @@ function validations(count: number, operations: number, turns: number): readonly
     DEFAULT_CORE_OPTIONS,
     { epoch: 2, pending: [], leadership: null, modules: new Map([[MODULE, new Map([["f", "sliced"]])]]) },
     NOW,
-    new KeyRing(new Map([["bench", randomBytes(32)]])).callHashes,
+    new KeyRing({ locations: new Map([["bench", randomBytes(32)]]), administration: new Map() }).callHashes,
   );
   const { version } = entryOf(ITEM.commitId, ITEM.value);
   const units: readonly AccessedUnit[] = unitsOf(count).map((unit) => ({ unit, mode: "read", version }));

@@ -23,7 +23,7 @@ const IDLE_MS = 5_000;
 const TURN_MS = { atMost: 20 };
 const READS = { atMost: 3 };
 
-const HASHES = new KeyRing(new Map([["bench", randomBytes(32)]])).callHashes;
+const HASHES = new KeyRing({ locations: new Map([["bench", randomBytes(32)]]), administration: new Map() }).callHashes;
 
 export function benchRanges(effort: Effort, progress: Progress): Promise<readonly Figure[]> {
   return withFolder(async (folder) => {

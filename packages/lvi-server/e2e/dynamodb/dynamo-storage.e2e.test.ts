@@ -20,9 +20,12 @@ import {
 } from "@radical/protocol";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { type Completion, completionHash, type Intent } from "../../src/core/intent.ts";
+import { createLog } from "../../src/log.ts";
 import { DynamoStorage } from "../../src/storage/dynamo/dynamo-storage.ts";
 import type { RequestOptions } from "../../src/storage/dynamo/requests.ts";
 import { Layout } from "../../src/storage/dynamo/tables.ts";
+import { SealedStorage } from "../../src/storage/sealing/sealed-storage.ts";
+import { newSealingKey } from "../../src/storage/sealing/sealing-key.ts";
 import { openItems } from "../../src/storage/items.ts";
 import { complete, describeStorage } from "../../src/storage/storage-conformance.ts";
 import { CREDENTIALS, type DynamoDbLocal, hasDynamoDbLocal, startDynamoDbLocal } from "./dynamodb-local.ts";
@@ -67,6 +70,52 @@ describe.skipIf(!hasDynamoDbLocal())("DynamoDB", () => {
       expires: true,
       dispose: () => storage.close(),
     };
+  });
+
+  describe("sealed", () => {
+    describeStorage({ test, expect }, async () => {
+      const prefix = randomBytes(8).toString("hex");
+      const openSealed = async (): Promise<SealedStorage> => {
+        const inner = await open(prefix);
+        const storage = new SealedStorage(inner, {
+          keys: inner.sealingKeys,
+          retentionMs: 86_400_000,
+          givesUp: false,
+          log: createLog("silent", () => undefined),
+          nowMs: () => 1_700_000_000_000,
+        });
+        await storage.begin(1);
+        return storage;
+      };
+      let storage = await openSealed();
+      return {
+        storage,
+        reopen: async () => {
+          await storage.close();
+          return (storage = await openSealed());
+        },
+        expires: true,
+        dispose: () => storage.close(),
+      };
+    });
+
+    test("keys are kept, needed and destroyed one by one", async () => {
+      const storage = await open();
+      const keys = storage.sealingKeys;
+      const [first, second] = [newSealingKey(1_700_000_000_000), newSealingKey(1_700_000_000_001)];
+      await keys.add(first);
+      await keys.add(second);
+      await keys.need(first.id, 1_700_000_000_002);
+      const found = await keys.list();
+      expect(found.toSorted((a, b) => a.createdAtMs - b.createdAtMs)).toEqual([
+        { ...first, secret: new Uint8Array(first.secret), neededAtMs: 1_700_000_000_002 },
+        { ...second, secret: new Uint8Array(second.secret) },
+      ]);
+      await keys.destroy(first.id);
+      await keys.destroy(first.id);
+      expect((await keys.list()).map(({ id }) => id)).toEqual([second.id]);
+      await storage.close();
+    });
   });
 
   describe("tables", () => {

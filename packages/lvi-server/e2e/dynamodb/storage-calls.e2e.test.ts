@@ -11,10 +11,10 @@ import {
 } from "@radical/protocol";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { createLog } from "../../src/log.ts";
-import { KeyRing } from "../../src/http/keys.ts";
+import { KeyRing, parseKeys } from "../../src/http/keys.ts";
 import { type RunningServer, startServer } from "../../src/server.ts";
 import { DynamoStorage } from "../../src/storage/dynamo/dynamo-storage.ts";
-import { ABSENT, incrementFollowup, incrementUnits, KEY_ID, SECRET, TestClient } from "../test-client.ts";
+import { ABSENT, incrementFollowup, incrementUnits, KEYS_VARIABLE, TestClient } from "../test-client.ts";
 import { testModule } from "../test-module.ts";
 import { CREDENTIALS, type DynamoDbLocal, hasDynamoDbLocal, startDynamoDbLocal } from "./dynamodb-local.ts";
 import { cancellation, FaultyProxy, refusal } from "./faulty-proxy.ts";
@@ -38,7 +38,7 @@ describe.skipIf(!hasDynamoDbLocal())("a server on DynamoDB", () => {
     });
     server = await startServer({
       storage,
-      keys: new KeyRing(new Map([[KEY_ID, SECRET]])),
+      keys: new KeyRing(parseKeys(KEYS_VARIABLE)),
       workers: 1,
       // No renewal among the calls.
       leaseMs: 3_600_000,

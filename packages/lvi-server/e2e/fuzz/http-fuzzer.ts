@@ -2,7 +2,7 @@
  * Feeds the HTTP surface of a real server with what nobody should send, and looks after each batch whether anything of it
  * stayed: a server that is dead or failed, a lock, a pending intent, memory, an execution that was done twice.
  */
-import { createHmac, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { request as httpRequest } from "node:http";
 import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -16,11 +16,10 @@ import {
   MODULES_PATH,
   REPLAY_WINDOW_MS,
   SIGNATURE_HEADER,
-  signedBytes,
   TIME_HEADER,
   unitId,
 } from "@radical/protocol";
-import { ABSENT, incrementFollowup, incrementUnits, KEY_ID, SECRET, TestClient } from "../test-client.ts";
+import { ABSENT, incrementFollowup, incrementUnits, KEY_ID, signedHeaders, TestClient } from "../test-client.ts";
 import type { TestModule } from "../test-module.ts";
 import { type Change, changed } from "./changes.ts";
 import type { Random } from "@radical/history";
@@ -56,6 +55,7 @@ const PATHS = [
   "/healthz",
   "/readyz",
   "/metrics",
+  "/keys",
   "/",
   "/v1",
   "//v1/lvi",
@@ -266,8 +266,7 @@ export class HttpFuzzer {
 // ── The actions ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 function signed(method: string, path: string, body: Uint8Array, timeMs = Date.now()): Record<string, string> {
-  const mac = createHmac("sha256", SECRET).update(signedBytes(method, path, timeMs, body));
-  return { [KEY_HEADER]: KEY_ID, [TIME_HEADER]: String(timeMs), [SIGNATURE_HEADER]: mac.digest("hex") };
+  return { ...signedHeaders(method, path, body, { timeMs }) };
 }
 
 function linesOf(headers: Readonly<Record<string, string>>): string {

@@ -43,6 +43,8 @@ export interface CoreOptions {
   readonly finishedBytes: number;
   /** Of the hashes of units, 32 bits: unknown to those who choose keys, so that nobody can make many that collide. */
   readonly hashSeed: number;
+  /** The number in the id of the n-th session, of up to 53 bits: unknown to who wants to speak in its name. */
+  readonly sessionNumber: (n: number) => number;
   /** Most ids of done executions to remember when their outcomes are forgotten. */
   readonly forgottenIds: number;
   /** Most requests to remember that were answered without a trace. */
@@ -87,6 +89,7 @@ export const DEFAULT_CORE_OPTIONS: CoreOptions = {
   hotBytes: 256 * 1024 * 1024,
   finishedBytes: 128 * 1024 * 1024,
   hashSeed: 0,
+  sessionNumber: (n) => n,
   forgottenIds: 1_000_000,
   answeredIds: 300_000,
   maxRepairBytes: 4 * 1024 * 1024,

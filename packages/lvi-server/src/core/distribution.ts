@@ -16,4 +16,10 @@ export class Distribution {
     this.counts[at] = (this.counts[at] ?? 0) + 1;
     this.sum += value;
   }
+
+  /** Adds what another one with the same bounds has. */
+  add({ counts, sum }: Distribution): void {
+    for (const [at, count] of counts.entries()) this.counts[at] = (this.counts[at] ?? 0) + count;
+    this.sum += sum;
+  }
 }

@@ -320,6 +320,8 @@ export interface Load {
   readonly executions: number;
   /** Executions whose intent is durable and not applied yet. */
   readonly pending: number;
+  /** The age of the oldest of them, by the clock of the storage's servers; 0: there are none. */
+  readonly oldestPendingMs: number;
   /** Pending and told ones whose re-execution was ended from outside. */
   readonly overdue: number;
   /** Those that wait for units that others hold. */

@@ -137,6 +137,8 @@ export interface ListenersOptions {
   readonly entryOfSpan?: (span: UnitId) => Entry | null;
   readonly policy?: LeasePolicy;
   readonly bounds?: ListenerBounds;
+  /** As in the options of the core. */
+  readonly sessionNumber?: (n: number) => number;
 }
 
 export class Listeners {
@@ -151,11 +153,19 @@ export class Listeners {
   readonly leases: ReadLeases;
   #isEnding = false;
 
-  constructor({ epoch, ground, emit, entryOfSpan, policy, bounds = DEFAULT_BOUNDS }: ListenersOptions) {
+  constructor({
+    epoch,
+    ground,
+    emit,
+    entryOfSpan,
+    policy,
+    bounds = DEFAULT_BOUNDS,
+    sessionNumber = (n) => n,
+  }: ListenersOptions) {
     this.#bounds = bounds;
     this.#entryOf = entryOfSpan ?? (() => null);
     this.#emit = emit;
-    this.#sessions = new Sessions(epoch, bounds, emit, (session) => this.#gone(session));
+    this.#sessions = new Sessions(epoch, sessionNumber, bounds, emit, (session) => this.#gone(session));
     this.leases = new ReadLeases(bounds, this.#sessions, ground, policy ?? DEFAULT_LEASE_POLICY);
   }
 

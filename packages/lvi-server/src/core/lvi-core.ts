@@ -181,7 +181,17 @@ import { type ScheduleState, encodeScheduleState, scheduleUnit } from "./schedul
 import { type ScheduleAsk, type ScheduleChange, Schedules } from "./schedules.ts";
 import { Services } from "./services.ts";
 import type { Revocation, Session } from "./sessions.ts";
-import { failureOf, isMisfit, isPlaceOf, placeOf, settled, type Task, type TaskOutline, tasksOf } from "./task.ts";
+import {
+  failureOf,
+  isMisfit,
+  isPlaceOf,
+  placeOf,
+  settled,
+  type Task,
+  type TaskOutline,
+  tasksOf,
+  UNREADABLE_OUTCOME,
+} from "./task.ts";
 import { type OrderUnderWay, TaskOrders } from "./task-orders.ts";
 import { type Instant, type TaskAnswer, type TaskQuestion, TaskTable } from "./task-table.ts";
 import { type NextCron, tickTasks } from "./ticks.ts";
@@ -420,6 +430,7 @@ export class LviCore {
       emit: (effect) => void this.#effects.push(this.#afterNaming(effect)),
       entryOfSpan: (span) => this.#spanNow(span, null),
       policy: options.leasePolicy,
+      sessionNumber: options.sessionNumber,
     });
     const { moduleUses = new Map(), moduleIndexes = new Map(), moduleTables, indexes = new Map() } = recovered;
     const { current = null } = recovered;
@@ -579,10 +590,15 @@ export class LviCore {
   /** Goes through the executions under way. Tasks and workflows are counted as they change. */
   get load(): Load {
     let [pending, overdue, waiting, clearing, running] = [0, 0, 0, 0, 0];
+    let oldestPendingMs = 0;
     for (const { followers } of this.#runs.values()) running += 1 + followers.length;
     for (const execution of this.#executions.values()) {
       const { phase } = execution;
-      if (intentOf(execution) !== null) pending++;
+      const intent = intentOf(execution);
+      if (intent !== null) {
+        pending++;
+        oldestPendingMs = Math.max(oldestPendingMs, this.#instant.wallMs - intent.createdAtMs);
+      }
       const told = completes(phase)?.of ?? phase;
       if (told.kind === "pending" && told.kills > 0) overdue++;
       if (phase.kind === "waiting" || phase.kind === "watching") waiting++;
@@ -591,6 +607,7 @@ export class LviCore {
     return {
       executions: this.#executions.size,
       pending,
+      oldestPendingMs,
       overdue,
       waiting,
       clearing,
@@ -2071,7 +2088,8 @@ export class LviCore {
         const task = this.#tasks.next(mayBegin, this.#instant);
         if (task === null) break;
         const plan = plans?.get(task.handler);
-        if (plan === "workflow") this.#workflows.startTask(task, current);
+        if (task.isUnreadable === true) this.#attempt(task, current);
+        else if (plan === "workflow") this.#workflows.startTask(task, current);
         else if (plan !== undefined) this.#attempt(task, current);
         else this.#services.begin(task, this.#instant);
       }
@@ -2107,7 +2125,9 @@ export class LviCore {
     const execution = attemptOf(task, module, ++this.#tickets, this.#wallMs);
     this.#executions.set(execution.id, execution);
     this.#budgets.begin(execution.location, execution.usage, this.#nowMs);
-    this.#capture(execution, this.#nearStorage(execution, "requested", null));
+    const near = this.#nearStorage(execution, "requested", null);
+    if (task.isUnreadable !== true) return this.#capture(execution, near);
+    this.#ran(execution, near, new Map(), { kind: "completed", outcome: UNREADABLE_OUTCOME, reads: [], writes: [] });
   }
 
   #tasksRead(operation: OperationId, answer: TaskAnswer): void {

@@ -205,6 +205,7 @@ function measure(at: SessionsOfLocation, ms: number): void {
 
 export class Sessions {
   readonly #epoch: number;
+  readonly #number: (n: number) => number;
   readonly #bounds: SessionBounds;
   readonly #byId = new Map<SessionId, Session>();
   readonly #byLocation = new Map<string, SessionsOfLocation>();
@@ -212,14 +213,16 @@ export class Sessions {
   readonly #gone: (session: Session) => void;
   #minted = 0;
 
-  /** `gone`: called with each session that is deleted. */
+  /** `number`: that in the id of the n-th session. `gone`: called with each session that is deleted. */
   constructor(
     epoch: number,
+    number: (n: number) => number,
     bounds: SessionBounds,
     emit: (effect: ListeningEffect) => void,
     gone: (session: Session) => void,
   ) {
     this.#epoch = epoch;
+    this.#number = number;
     this.#bounds = bounds;
     this.#emit = emit;
     this.#gone = gone;
@@ -249,7 +252,7 @@ export class Sessions {
     const { sessionsOfLocation, sessions } = this.#bounds;
     if (at.sessions.size >= sessionsOfLocation || this.#byId.size >= sessions) return null;
     // variant: session-minted
-    const session = new Session(sessionId(this.#epoch, ++this.#minted), at, name, this.#bounds, nowMs);
+    const session = new Session(sessionId(this.#epoch, this.#number(++this.#minted)), at, name, this.#bounds, nowMs);
     at.sessions.add(session);
     this.#byLocation.set(location, at);
     this.#byId.set(session.id, session);

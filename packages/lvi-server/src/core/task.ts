@@ -26,6 +26,8 @@ export interface Task {
   readonly id: ExecutionId;
   readonly handler: string;
   readonly args: Uint8Array;
+  /** Storage can't open the arguments now. An attempt fails before it begins. Left out: it can. */
+  readonly isUnreadable?: true;
   /** All attempts draw by this seed. */
   readonly seed: Uint8Array;
   /** Of the execution that has enqueued it. */
@@ -142,6 +144,16 @@ export function failureOf(outcome: Outcome, nowMs: number): TaskError | null {
 const MISFIT = "arguments";
 /** As the codec of handlers begins its words, before the handler itself begins. */
 const MISFIT_WORDS = /^(?:the arguments[:,]|missing argument )/;
+
+/** The error of a task whose arguments can't be opened. As with others that misfit, the next start of the server tries again. */
+export const UNREADABLE = {
+  code: MISFIT,
+  message:
+    "the arguments, which are sealed, can't be opened: their key is missing. Put it back, and start the server again",
+} as const;
+
+/** Of an attempt of such a task. */
+export const UNREADABLE_OUTCOME: Outcome = { kind: "trap", code: "assertion_failed", message: UNREADABLE.message };
 
 /** Whether an outcome, or the error in a record, says that arguments do not fit. No attempt by the same module ends otherwise. */
 export function isMisfit({ code, message }: { readonly code: string; readonly message: string }): boolean {

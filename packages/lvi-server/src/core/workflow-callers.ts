@@ -168,12 +168,18 @@ export class WorkflowCallers {
     const entry = this.#table.get(question.workflow);
     // It is known by now.
     if (entry !== undefined) return this.ask(caller, question);
+    // Its caller can't be opened.
+    if (record?.state === "task" && record.task.isUnreadable === true && record.task.handler === question.handler)
+      return this.refuseBusy([caller], "the arguments of the workflow can't be opened");
     // It begins as a task. One that becomes no workflow is nobody's to ask for here.
     if (record?.state === "task" && isAskedBy(record.task, question) && this.#actions.isToBe(record.task)) {
       if (question.cancels) return this.#cancelTask(caller, question);
       return this.#tellWaiting(caller, record.task.id);
     }
     const workflow = record?.state === "workflow" ? record.workflow : null;
+    // Its caller can't be opened either.
+    if (workflow !== null && isNotKept(workflow) && workflow.handler === question.handler)
+      return this.#replyNotKept(caller, []);
     if (workflow === null || !isAskedBy(workflow, question)) return this.#unknown(caller);
     const { id, outcome, state } = workflow;
     if (state !== "ended" || outcome === null) {
@@ -187,9 +193,15 @@ export class WorkflowCallers {
   replyTaken(caller: WorkflowCaller, stored: Workflow | null, isSame: boolean, after: readonly Fact[]): void {
     const outcome = stored?.outcome ?? null;
     if (isSame && outcome !== null) return this.tellEnd(caller, "stored", outcome, []);
+    if (isSame && stored !== null && isNotKept(stored)) return this.#replyNotKept(caller, after);
     const message = "the execution id was used before with another handler, with other arguments or by another caller";
     const answer = { kind: "refused", code: "idempotency_key_reused", message, retryAfterMs: null } as const;
     this.#host.reply(caller, answer, stored === null ? [] : after);
+  }
+
+  #replyNotKept(caller: WorkflowCaller, after: readonly Fact[]): void {
+    const message = "the workflow has ended, and its answer is not kept any more";
+    this.#host.reply(caller, { kind: "refused", code: "answer_not_kept", message, retryAfterMs: null }, after);
   }
 
   refuseBusy(callers: readonly WorkflowCaller[], message: string): void {
@@ -215,6 +227,11 @@ export class WorkflowCallers {
 
 const RETRY_SOON_MS = 1_000;
 const RETRY_LATER_MS = 5_000;
+
+/** It has ended, and storage can't tell how. */
+function isNotKept({ state, outcome }: Workflow): boolean {
+  return state === "ended" && outcome === null;
+}
 
 function isAskedBy(workflow: Pick<Workflow, "handler" | "caller">, { handler, caller }: WorkflowQuestion): boolean {
   return workflow.handler === handler && workflow.caller === caller;

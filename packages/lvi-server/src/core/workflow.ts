@@ -51,7 +51,7 @@ export interface Workflow {
   readonly state: "open" | "stuck" | "ending" | "ended";
   /** By the wall clock: its wait has a timer. */
   readonly untilMs: number | null;
-  /** From the end of its last run on. */
+  /** From the end of its last run on. Null though it has ended: storage can't open it. */
   readonly outcome: Outcome | null;
   /** Its run has asked for the next round, with these arguments. */
   readonly again: Uint8Array | null;

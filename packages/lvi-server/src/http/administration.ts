@@ -9,6 +9,7 @@ import {
   encodeOutcome,
   isExecutionId,
   isKey,
+  isRedacted,
   type Journal,
   type LifeLine,
   LOG_LINE_LEVELS,
@@ -140,7 +141,7 @@ function lineOf(
   const { args, seed, caller, values, journal } = shown;
   const redacted = [...new Set([...shown.redacted, ...passed])];
   // Made of what is redacted.
-  const ended = redaction.length + redacted.length === 0 ? sample.ended : null;
+  const ended = isRedacted(redaction, redacted) ? null : sample.ended;
   return {
     kind: "sample",
     execution: executionId,
@@ -155,7 +156,9 @@ function lineOf(
     commit: commitId,
     versions: Array.from(versions, ([unit, version], index): SampledVersion => {
       const [, commit, digest] = sampledVersion(unit, version);
-      return digest === undefined || redaction.length > 0 ? [named[index]!, commit] : [named[index]!, commit, digest];
+      return digest === undefined || isRedacted(redaction, [])
+        ? [named[index]!, commit]
+        : [named[index]!, commit, digest];
     }),
     values:
       values === null

@@ -26,7 +26,7 @@ function headersOf(keyId: keyof typeof SECRETS, timeMs: number, body = BODY): Re
 
 function isTaken(ring: KeyRing, headers: Record<string, string>, body = BODY): boolean {
   try {
-    verify(claimOf(ring.current, headers, NOW_MS), "POST", "/v1/lvi", body);
+    verify(claimOf(ring, headers, NOW_MS), "POST", "/v1/lvi", body);
     return true;
   } catch (error) {
     expect(error).toBeInstanceOf(RadicalError);

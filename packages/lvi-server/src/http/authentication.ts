@@ -1,4 +1,4 @@
-/** Who may speak to the server: requests are signed with one of the deployment's keys, within a replay window. */
+/** Which location may speak to the server: its requests are signed with one of the deployment's keys, within a replay window. */
 import { timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import {
@@ -10,9 +10,9 @@ import {
   TIME_HEADER,
 } from "@radical/protocol";
 import type { HmacKey } from "./hmac.ts";
-import type { PreparedKeys } from "./keys.ts";
+import type { KeyRing } from "./keys.ts";
 
-/** What a request says of its signature. */
+/** What a request of a location says of its signature. */
 export interface Claim {
   readonly keyId: string;
   readonly key: HmacKey;
@@ -21,7 +21,7 @@ export interface Claim {
 }
 
 /** Looks at the headers only: whoever fails here need not be listened to. Throws a RadicalError `unauthorized`. */
-export function claimOf(keys: PreparedKeys, headers: IncomingHttpHeaders, nowMs: number): Claim {
+export function claimOf(keys: KeyRing, headers: IncomingHttpHeaders, nowMs: number): Claim {
   const keyId = headers[KEY_HEADER];
   const time = headers[TIME_HEADER];
   const signature = headers[SIGNATURE_HEADER];
@@ -31,13 +31,24 @@ export function claimOf(keys: PreparedKeys, headers: IncomingHttpHeaders, nowMs:
       `send the headers ${KEY_HEADER}, ${TIME_HEADER} and ${SIGNATURE_HEADER}`,
     );
   }
-  const key = keys.get(keyId);
-  if (key === undefined) throw unauthorized(`there is no key "${keyId.slice(0, 64)}"`, "give both sides the same key");
-  const timeMs = /^\d{1,15}$/.test(time) ? Number(time) : Number.NaN;
-  if (!(Math.abs(nowMs - timeMs) <= REPLAY_WINDOW_MS)) {
-    throw unauthorized("the request was signed too long ago, or in the future", "set the clocks of both sides");
+  const key = keys.current.get(keyId);
+  if (key === undefined) {
+    if (keys.administration.has(keyId))
+      throw unauthorized(
+        `"${keyId}" is an administration key, and this path is for locations`,
+        "sign with the key of a location",
+      );
+    throw unauthorized(`there is no key "${keyId.slice(0, 64)}"`, "give both sides the same key");
   }
+  const timeMs = /^\d{1,15}$/.test(time) ? Number(time) : Number.NaN;
+  checkTime(timeMs, nowMs);
   return { keyId, key, timeMs, signature };
+}
+
+/** Throws a RadicalError `unauthorized`. */
+export function checkTime(signedAtMs: number, nowMs: number): void {
+  if (Math.abs(nowMs - signedAtMs) <= REPLAY_WINDOW_MS) return;
+  throw unauthorized("the request was signed too long ago, or in the future", "set the clocks of both sides");
 }
 
 /** Whether the claim is true of the whole request. Throws a RadicalError `unauthorized`. */
@@ -56,6 +67,6 @@ const SIGNATURE_LENGTH = 64;
 const expected = Buffer.alloc(SIGNATURE_LENGTH);
 const claimed = Buffer.alloc(SIGNATURE_LENGTH);
 
-function unauthorized(message: string, hint: string): RadicalError {
+export function unauthorized(message: string, hint: string): RadicalError {
   return new RadicalError("unauthorized", message, hint);
 }

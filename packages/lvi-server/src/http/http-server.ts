@@ -19,6 +19,10 @@ import {
   MAX_MODULE_BYTES,
   MAX_QUESTION_BYTES,
   type ModuleContent,
+  type AdministrationKeys,
+  type AdministrativeClaim,
+  type LviRequest,
+  MAX_DATA_BYTES,
   type ModuleHash,
   type ModuleList,
   RadicalError,
@@ -56,12 +60,13 @@ import {
   samplesAnswer,
 } from "./administration.ts";
 import { readAlarm } from "./alarms.ts";
+import { administrativeClaimOf, checkBody } from "./administrative-requests.ts";
 import { AskedOnce } from "./asked-once.ts";
 import { type Claim, claimOf, verify } from "./authentication.ts";
 import type { KeyRing } from "./keys.ts";
 import { jsonOf } from "./json-body.ts";
 import { listeningAnswer } from "./listening.ts";
-import { ASK_PROCESS, METHODS, type Route, routeOf } from "./routes.ts";
+import { ADMINISTRATIVE, ASK_PROCESS, METHODS, type Route, routeOf } from "./routes.ts";
 
 export interface HttpOptions {
   readonly keys: KeyRing;
@@ -99,7 +104,11 @@ type Reason =
 export interface Serving {
   readonly engine: Engine;
   readonly epoch: number;
+  /** When it began to serve, by the wall clock. */
+  readonly sinceMs: number;
   readonly moduleRetentionMs: number;
+  /** Whether the module is of no application: locations do not get to it. */
+  readonly isAside: (hash: ModuleHash) => boolean;
   readonly hasModule: (hash: ModuleHash) => boolean;
   /** Moves the storage to the newest schema. Rejects with a StorageError. */
   readonly finishUpgrade: () => Promise<SchemaState>;
@@ -135,6 +144,9 @@ const REQUEST_MS = 60_000;
 /** Locations keep their connections; an idle one closed by us would cost their next request a round trip. */
 const KEEP_ALIVE_MS = 75_000;
 
+/** Between two lines about probes. The relay of a deployment probes once a minute. */
+const PROBE_LOG_MS = 10_000;
+
 interface Answer {
   readonly status: number;
   readonly body?: Uint8Array | string;
@@ -147,6 +159,8 @@ interface Answer {
 
 /** What all requests share. */
 interface Surroundings extends HttpOptions {
+  /** When this process began, by the wall clock. */
+  readonly sinceMs: number;
   /** Of bodies that are not complete. */
   readonly receiving: { bytes: number };
   readonly askedOnce: AskedOnce;
@@ -154,13 +168,22 @@ interface Surroundings extends HttpOptions {
   readonly together: (what: () => void) => void;
   /** Connections with an answer that goes on. */
   readonly streaming: WeakSet<Duplex>;
+  /** Writes it into the log that somebody has asked. */
+  readonly probed: () => void;
 }
 
 export function createHttpServer(options: HttpOptions): Server {
   const streaming = new WeakSet<Duplex>();
   const { deployment = null, now } = options;
-  const askedOnce = new AskedOnce({ deployment, sinceMs: now() });
-  const surroundings: Surroundings = { ...options, receiving: { bytes: 0 }, askedOnce, together: inTurns(), streaming };
+  const surroundings: Surroundings = {
+    ...options,
+    sinceMs: now(),
+    receiving: { bytes: 0 },
+    askedOnce: new AskedOnce({ deployment }),
+    together: inTurns(),
+    streaming,
+    probed: probing(options),
+  };
   // Nothing here depends on the host, and Node's own refusal would be a bare 400 without the form of all errors.
   const server = createServer({ requireHostHeader: false }, (request, response) =>
     handle(surroundings, request, response),
@@ -173,6 +196,16 @@ export function createHttpServer(options: HttpOptions): Server {
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.headersTimeout = KEEP_ALIVE_MS + 5_000;
   return server;
+}
+
+/** Anybody may ask, so the log has a few of these lines at most. */
+function probing({ log, state, now }: HttpOptions): () => void {
+  let loggedAtMs = -Infinity;
+  return () => {
+    if (Math.abs(now() - loggedAtMs) < PROBE_LOG_MS) return;
+    loggedAtMs = now();
+    log.info("probed", { state: stateNameOf(state()) });
+  };
 }
 
 /** Answers malformed or truncated HTTP as Node would, but with our error body. */
@@ -211,6 +244,7 @@ interface Exchange {
   readonly method: string;
   /** It is about this process, whether it serves or not. */
   readonly asksProcess: boolean;
+  readonly isAdministrative: boolean;
   readonly answer: (answer: Answer) => void;
   readonly fail: (error: unknown) => void;
 }
@@ -242,7 +276,9 @@ function handle(options: Surroundings, request: IncomingMessage, response: Serve
     else log.debug("request_broken_off", { method, path: request.url, reason: request.errored.message });
   };
   try {
-    perform(route, options, { request, asksProcess: ASK_PROCESS.has(route.kind), method, answer, fail });
+    const asksProcess = ASK_PROCESS.has(route.kind);
+    const isAdministrative = ADMINISTRATIVE.has(route.kind);
+    perform(route, options, { request, asksProcess, isAdministrative, method, answer, fail });
   } catch (error) {
     fail(error);
   }
@@ -273,11 +309,13 @@ function perform(route: Route, options: Surroundings, exchange: Exchange): void 
     }
     case "readyz":
       return answer(readiness(options.state()));
-    case "metrics": {
-      const { metrics } = options;
-      metrics.text().then((body) => answer({ status: 200, body, type: metrics.contentType }), fail);
-      return;
-    }
+    case "probez":
+      options.probed();
+      return answer(json(200, { state: stateNameOf(options.state()) }));
+    case "metrics":
+      return tellMetrics(options, exchange);
+    case "keys":
+      return answer(json(200, { administration: options.keys.publicHalves } satisfies AdministrationKeys));
     case "lvi":
       return receive(options, exchange, MAX_MESSAGE_BYTES, (body) => {
         failpoint("http.request-received");
@@ -286,7 +324,14 @@ function perform(route: Route, options: Surroundings, exchange: Exchange): void 
           failpoint("http.reply-made");
           answer({ status: 200, body: bytes, type: CBOR, sent: "http.replied" });
         };
-        serving(options).engine.request(decodeLviRequest(body), { answered: guarded(answered, fail), failed: fail });
+        const request = lviRequestIn(body, options, false);
+        serving(options).engine.request(request, { answered: guarded(answered, fail), failed: fail });
+      });
+    case "data":
+      return receive(options, exchange, MAX_DATA_BYTES, (body) => {
+        const answered = (reply: LviReply): void => answer({ status: 200, body: encodeLviReply(reply), type: CBOR });
+        const request = lviRequestIn(body, options, true);
+        serving(options).engine.request(request, { answered: guarded(answered, fail), failed: fail });
       });
     case "followup":
       return receive(options, exchange, MAX_MESSAGE_BYTES, (body) => {
@@ -344,6 +389,8 @@ function perform(route: Route, options: Surroundings, exchange: Exchange): void 
       });
     case "status":
       return receive(options, exchange, MAX_QUESTION_BYTES, () => answer(json(200, statusOf(options))));
+    case "signed-metrics":
+      return receive(options, exchange, MAX_QUESTION_BYTES, () => tellMetrics(options, exchange));
     case "modules":
       return receive(options, exchange, MAX_QUESTION_BYTES, () => {
         const { engine, moduleRetentionMs: retentionMs } = serving(options);
@@ -447,6 +494,19 @@ function perform(route: Route, options: Surroundings, exchange: Exchange): void 
   }
 }
 
+function tellMetrics({ metrics }: Surroundings, { answer, fail }: Exchange): void {
+  metrics.text().then((body) => answer({ status: 200, body, type: metrics.contentType }), fail);
+}
+
+/** Throws a RadicalError for a module that is aside and should not be, or the other way round. */
+function lviRequestIn(body: Uint8Array, options: Surroundings, isAside: boolean): LviRequest {
+  const request = decodeLviRequest(body);
+  if (serving(options).isAside(request.module) === isAside) return request;
+  throw isAside
+    ? new RadicalError("unauthorized", "the module is that of an application", "let a location call it")
+    : new RadicalError("unauthorized", "the module is for administration", "sign with an administration key");
+}
+
 /** What it throws is a failure of the exchange, and not of whoever calls it. */
 function guarded<T>(use: (value: T) => void, fail: (error: unknown) => void): (value: T) => void {
   return (value) => {
@@ -499,6 +559,12 @@ function upgradeStatus({ written, newest }: SchemaState): UpgradeStatus {
   return { written, newest, release: RELEASE };
 }
 
+/** In a word, as `/readyz` has it, `serving` for ready. */
+export function stateNameOf(state: ServerState): string {
+  if (state.kind === "not-serving") return state.reason;
+  return state.kind === "serving" && !state.engine.isLeading ? "lease_run_out" : state.kind;
+}
+
 /** Ready: the server leads and has recovered. */
 function readiness(state: ServerState): Answer {
   switch (state.kind) {
@@ -549,35 +615,38 @@ const WHY_NOT_SERVING: Readonly<Record<Reason, string>> = {
   stopped: "the server is shutting down",
 };
 
+/** Of a signature that must still fit the whole body. */
+type Checked =
+  | { readonly of: "location"; readonly claim: Claim }
+  | { readonly of: "administration"; readonly claim: AdministrativeClaim };
+
 /**
- * `take` gets the whole body, if it is small enough and signed with one of our keys; what it throws fails the exchange.
+ * `take` gets the whole body, if it is small enough and signed with a key for this path; what it throws fails the exchange.
  * While this server does not serve nothing is looked at, and nothing kept, unless it is asked about itself.
  */
-function receive(
-  options: Surroundings,
-  exchange: Exchange,
-  limit: number,
-  take: (body: Uint8Array, claim: Claim) => void,
-): void {
+function receive(options: Surroundings, exchange: Exchange, limit: number, take: (body: Uint8Array) => void): void {
   const { keys, now, metrics, receiving, state } = options;
-  const { request, method, fail } = exchange;
+  const { request, method, fail, isAdministrative } = exchange;
   const { headers } = request;
   if (Number(headers["content-length"] ?? 0) > limit) throw tooLarge(limit);
   let refusal: unknown = null;
-  let claim: Claim | null = null;
+  let checked: Checked | null = null;
   try {
     const stateNow = state();
     if (stateNow.kind === "not-serving" && !exchange.asksProcess) throw new NotServingError(stateNow);
-    claim = claimOf(keys.current, headers, now());
+    checked = isAdministrative
+      ? { of: "administration", claim: administrativeClaimOf(keys, request, now()) }
+      : { of: "location", claim: claimOf(keys, headers, now()) };
   } catch (error) {
     refusal = error;
   }
   const end = (body: Uint8Array): void => {
     try {
-      if (claim === null || refusal !== null) throw refusal;
-      verify(claim, method, request.url ?? "", body);
-      metrics.signed(claim.keyId);
-      take(body, claim);
+      if (checked === null || refusal !== null) throw refusal;
+      if (checked.of === "location") verify(checked.claim, method, request.url ?? "", body);
+      else takeOnce(options, checked.claim, body, exchange);
+      metrics.signed(checked.claim.keyId);
+      take(body);
     } catch (error) {
       fail(error);
     }
@@ -627,17 +696,26 @@ function receive(
   };
 }
 
-/** A question of an operator's command, which is answered once; `take` as for {@link receive}. */
+/** Throws a RadicalError unless the request is whole, and the first one of its nonce. */
+function takeOnce(
+  { askedOnce, state, sinceMs }: Surroundings,
+  claim: AdministrativeClaim,
+  body: Uint8Array,
+  { asksProcess }: Exchange,
+): void {
+  checkBody(claim, body);
+  const stateNow = state();
+  const beganAtMs = asksProcess || stateNow.kind === "not-serving" ? sinceMs : stateNow.sinceMs;
+  askedOnce.check(claim.head, beganAtMs, performance.now());
+}
+
+/** Receives a question in JSON; `take` as for {@link receive}. */
 function receiveQuestion(
   options: Surroundings,
   exchange: Exchange,
   take: (asked: Readonly<Record<string, unknown>>) => void,
 ): void {
-  receive(options, exchange, MAX_QUESTION_BYTES, (body, { timeMs }) => {
-    const asked = jsonOf(body);
-    options.askedOnce.check(asked, timeMs, performance.now());
-    take(asked);
-  });
+  receive(options, exchange, MAX_QUESTION_BYTES, (body) => take(jsonOf(body)));
 }
 
 const NO_BYTES = new Uint8Array();

@@ -3,16 +3,20 @@ import {
   type ADMINISTRATIVE_PATHS,
   ALARMS_PATH,
   CONTENTION_PATH,
+  DATA_PATH,
   FOLLOWUP_PATH,
   HEARD_PATH,
   INDEXES_PATH,
   isModuleHash,
+  KEYS_PATH,
   LIVES_PATH,
   LOG_PATH,
   LVI_PATH,
+  METRICS_PATH,
   MODULE_LIST_PATH,
   type ModuleHash,
   MODULES_PATH,
+  PROBE_PATH,
   SAMPLES_PATH,
   SCHEDULES_PATH,
   STATUS_PATH,
@@ -28,7 +32,13 @@ import {
 } from "@radical/protocol";
 
 /** Of anybody who reaches the server. They are not signed. */
-export const OPEN_ROUTES = { "/metrics": "metrics", "/healthz": "healthz", "/readyz": "readyz" } as const;
+export const OPEN_ROUTES = {
+  "/metrics": "metrics",
+  "/healthz": "healthz",
+  "/readyz": "readyz",
+  [PROBE_PATH]: "probez",
+  [KEYS_PATH]: "keys",
+} as const;
 
 export const LOCATION_ROUTES = {
   [LVI_PATH]: "lvi",
@@ -41,6 +51,7 @@ export const LOCATION_ROUTES = {
 
 export const ADMINISTRATIVE_ROUTES = {
   [STATUS_PATH]: "status",
+  [METRICS_PATH]: "signed-metrics",
   [MODULE_LIST_PATH]: "modules",
   [INDEXES_PATH]: "indexes",
   [SCHEDULES_PATH]: "schedules",
@@ -55,6 +66,7 @@ export const ADMINISTRATIVE_ROUTES = {
   [LOG_PATH]: "log",
   [SAMPLES_PATH]: "samples",
   [LIVES_PATH]: "lives",
+  [DATA_PATH]: "data",
 } as const satisfies Readonly<Record<(typeof ADMINISTRATIVE_PATHS)[number], string>>;
 
 type Fixed =
@@ -73,6 +85,8 @@ export const METHODS: Readonly<Record<Exclude<Route["kind"], "none">, readonly s
   metrics: GET,
   healthz: GET,
   readyz: GET,
+  probez: GET,
+  keys: GET,
   lvi: POST,
   followup: POST,
   workflow: POST,
@@ -82,6 +96,7 @@ export const METHODS: Readonly<Record<Exclude<Route["kind"], "none">, readonly s
   module: ["GET", "PUT"],
   "module-content": GET,
   status: GET,
+  "signed-metrics": GET,
   modules: GET,
   indexes: GET,
   schedules: ["GET", "POST"],
@@ -96,10 +111,18 @@ export const METHODS: Readonly<Record<Exclude<Route["kind"], "none">, readonly s
   log: POST,
   samples: POST,
   lives: POST,
+  data: POST,
 };
 
 /** They are about this process, whether it serves or not. */
-export const ASK_PROCESS: ReadonlySet<Route["kind"]> = new Set(["status", "log"]);
+export const ASK_PROCESS: ReadonlySet<Route["kind"]> = new Set(["status", "signed-metrics", "log"]);
+
+/** Signed by an administration key. All other signed ones are of locations. */
+export const ADMINISTRATIVE: ReadonlySet<Route["kind"]> = new Set<Route["kind"]>([
+  ...Object.values(ADMINISTRATIVE_ROUTES),
+  "module",
+  "module-content",
+]);
 
 const FIXED: ReadonlyMap<string, Fixed> = new Map(
   Object.entries({ ...OPEN_ROUTES, ...LOCATION_ROUTES, ...ADMINISTRATIVE_ROUTES }),

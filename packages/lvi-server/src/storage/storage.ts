@@ -43,6 +43,8 @@ export interface Storage {
   readonly isExclusive: boolean;
   /** A place for keys that is not in the copies of this storage. Left out: it has none. */
   readonly sealingKeys?: SealingKeyStore;
+  /** How many of its requests were throttled since it was opened. Left out: nothing throttles them. */
+  readonly throttles?: number;
 
   /** Rejects with a WrongSchemaError if this program can't serve the storage. */
   readSchema(): Promise<SchemaState>;
@@ -281,6 +283,9 @@ export interface Collected {
   readonly outcomes: number;
 }
 
+/** In the place of a time. */
+export const OF_NO_APPLICATION = 0;
+
 export interface StoredModule {
   readonly hash: ModuleHash;
   readonly plans: ReadonlyMap<string, HandlerPlan>;
@@ -290,7 +295,10 @@ export interface StoredModule {
   readonly indexes?: readonly string[];
   /** When it was last used, by the wall clock; null: not known. */
   readonly usedAtMs: number | null;
-  /** When it was last registered. Tasks run on the module that was registered last. Left out: not known. */
+  /**
+   * When it was last registered. Tasks run on the module that was registered last. {@link OF_NO_APPLICATION}: it was registered aside. Left
+   * out: not known.
+   */
   readonly putAtMs?: number;
   /** Origin of the application's Worker, as the last registration that names one has it. Left out: none has. */
   readonly workerUrl?: string;

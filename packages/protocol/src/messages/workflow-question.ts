@@ -1,7 +1,7 @@
 /**
  * The question after a workflow, and the request to cancel it: from a location, on behalf of the workflow's caller. The answer is
  * an LVI reply. `executed`: it has ended, and this is its outcome. `working`: it has not. `refused` with `unknown_workflow`:
- * nobody has started it, or another caller has.
+ * nobody has started it, or another caller has. `refused` with `answer_not_kept`: it has ended, and storage can't open its outcome.
  */
 import { CborReader, CborWriter } from "../cbor.ts";
 import type { CommitId, ExecutionId } from "../ids.ts";

@@ -5,7 +5,6 @@
 import {
   decodeServiceCall,
   encodeServiceAnswer,
-  KEY_HEADER,
   type Manifest,
   MAX_TASK_ARGUMENT_BYTES,
   RadicalError,
@@ -15,15 +14,14 @@ import {
   SERVICE_PATH,
   SIGNATURE_HEADER,
   signedAnswerHead,
-  signedBytes,
-  TIME_HEADER,
 } from "@radical/protocol";
 import type { Context } from "../api.ts";
-import { fromHex, hex } from "../hex.ts";
+import { hex } from "../hex.ts";
 import { readBounded } from "../http/body.ts";
 import { MethodNotAllowed } from "../http/call.ts";
 import { replyOfError, toResponse } from "../http/reply.ts";
 import type { PrimaryKey } from "../lvi/primary.ts";
+import { claimOf, verifyClaim } from "../lvi/signed-requests.ts";
 import { perform, type Service, type ServiceFault } from "./perform.ts";
 
 const ONLY_PRIMARY = "only the primary calls services";
@@ -72,16 +70,10 @@ export async function answerService<Bindings>(
 ): Promise<Response> {
   try {
     if (request.method !== "POST") throw new MethodNotAllowed("services are called with POST", ONLY_PRIMARY, "POST");
-    const claimed = claimOf(request, parts);
+    const claimed = claimOf(request, parts.key, parts.now(), ONLY_PRIMARY);
     const body = await readBounded(request, MAX_CALL_BYTES, tooLarge);
-    const hmac = await crypto.subtle.importKey("raw", parts.key.secret, { name: "HMAC", hash: "SHA-256" }, false, [
-      "sign",
-      "verify",
-    ]);
     const { pathname } = new URL(request.url);
-    const signed = signedBytes("POST", pathname, claimed.timeMs, body);
-    if (!(await crypto.subtle.verify("HMAC", hmac, claimed.signature, signed)))
-      throw unauthorized("the signature does not fit the request");
+    const hmac = await verifyClaim(claimed, parts.key, { method: "POST", path: pathname, body }, ONLY_PRIMARY);
     const call = callIn(body);
     // Not an answer that is signed: it would pass for that of the first one.
     if (!parts.nonces.take(call.nonce, parts.now())) return new Response(null, { status: 409 });
@@ -121,27 +113,6 @@ async function answerOf<Bindings>(
   if (path !== name) return { kind: "not-called", code: "unknown_service", message: `the path names ${path}` };
   const service = Object.hasOwn(services, name) ? services[name] : undefined;
   return perform(call, manifest, service, env, (fault) => told(name, fault));
-}
-
-interface Claim {
-  readonly timeMs: number;
-  readonly signature: Uint8Array<ArrayBuffer>;
-}
-
-/** Looks at the headers only: a request that fails here is not read. */
-function claimOf({ headers }: Request, { key, now }: Pick<ServiceParts<unknown>, "key" | "now">): Claim {
-  const signature = fromHex(headers.get(SIGNATURE_HEADER) ?? "");
-  const time = headers.get(TIME_HEADER) ?? "";
-  if (headers.get(KEY_HEADER) !== key.id || signature === null || signature.length === 0)
-    throw unauthorized("the request is not signed with the key of this deployment");
-  const timeMs = /^\d{1,15}$/.test(time) ? Number(time) : Number.NaN;
-  if (!(Math.abs(now() - timeMs) <= REPLAY_WINDOW_MS))
-    throw unauthorized("the request was signed too long ago, or in the future");
-  return { timeMs, signature };
-}
-
-function unauthorized(message: string): RadicalError {
-  return new RadicalError("unauthorized", message, ONLY_PRIMARY);
 }
 
 function tooLarge(): RadicalError {

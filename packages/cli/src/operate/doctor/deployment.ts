@@ -14,10 +14,12 @@ import {
   ownPrimary,
   primaryNames,
   type PlannedChange,
-  signingKey,
+  operatingKey,
   serversOf,
+  unheardAlarms,
+  signingKey,
 } from "@radical/deploy";
-import type { PrimaryAddress } from "@radical/admin";
+import { type DeploymentKey, givenLocationKey, type PrimaryAddress } from "@radical/admin";
 import type { Deployment } from "./doctor.ts";
 import type { ServedModule } from "./edge-checks.ts";
 import { type ClockReading, clockOf, type Finding, type Problem } from "./finding.ts";
@@ -40,6 +42,7 @@ export async function lookAtDeployment(choice: PrimaryChoice): Promise<Deploymen
       : {
           description: own.description,
           servers: serversOf({ description: own.description, admin }),
+          key: givenLocationKey(environment),
           findings: [],
           clocks: [],
         };
@@ -54,7 +57,7 @@ export async function lookAtDeployment(choice: PrimaryChoice): Promise<Deploymen
   }
   return {
     primary: primary.servers,
-    sites: origin === null ? [] : [{ url: new URL(origin).origin, location: null }],
+    sites: origin === null ? [] : [{ url: new URL(origin).origin, location: null, key: primary.key }],
     served,
     findings: [...findings, ...primary.findings],
     clocks: [...clocks, ...primary.clocks],
@@ -145,6 +148,8 @@ interface AwsLook {
   /** Null: not known. */
   readonly description: string | null;
   readonly servers: readonly PrimaryAddress[];
+  /** That locations sign with; null: not known. */
+  readonly key: DeploymentKey | null;
   readonly findings: readonly Finding[];
   readonly clocks: readonly ClockReading[];
 }
@@ -158,6 +163,7 @@ async function lookAtAws(choice: PrimaryChoice, relay: string | null): Promise<A
     return {
       description: null,
       servers: [],
+      key: null,
       findings: [{ check: "aws", problems: [problemOf(error)] }],
       clocks: [],
     };
@@ -167,6 +173,8 @@ async function lookAtAws(choice: PrimaryChoice, relay: string | null): Promise<A
   const clocks = [{ whose: "AWS", aheadMs: access.clockSkewMs }];
   const [problems, tables]: [Problem[], Problem[]] = [[], []];
   let servers: readonly PrimaryAddress[] = [];
+  let alarms: readonly Problem[] = [];
+  let location: DeploymentKey | null = null;
   try {
     const state = await deployment.state();
     if (state === null) {
@@ -175,7 +183,9 @@ async function lookAtAws(choice: PrimaryChoice, relay: string | null): Promise<A
         hint: `Run \`radical deploy --env ${choice.target.environment}\`, or name another region or profile (--region, AWS_PROFILE).`,
       });
     } else {
-      const key = signingKey(state, Date.now());
+      alarms = unheard(choice);
+      location = signingKey(state, Date.now());
+      const key = operatingKey(state, Date.now());
       if (relay !== null && key !== null)
         servers = serversOf({ description, admin: { urls: [relay], key, deployment: choice.target.name } });
       for (const change of await deployment.drift(state)) {
@@ -191,12 +201,19 @@ async function lookAtAws(choice: PrimaryChoice, relay: string | null): Promise<A
   return {
     description,
     servers,
+    key: location,
     findings: [
       { check: "aws", problems },
       { check: "tables", problems: tables },
+      { check: "alarms", problems: alarms },
     ],
     clocks,
   };
+}
+
+function unheard({ project, target }: PrimaryChoice): readonly Problem[] {
+  const problem = unheardAlarms(target, project.config.deploy);
+  return problem === null ? [] : [problem];
 }
 
 function driftProblem({ kind, what, detail }: PlannedChange, environment: string): Problem {

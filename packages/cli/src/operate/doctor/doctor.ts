@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { ReadLeaseStatus } from "@radical/protocol";
 import type { Project } from "@radical/app";
 import { readRunning } from "@radical/local";
-import type { PrimaryAddress } from "@radical/admin";
+import { loadDeploymentKeys, type PrimaryAddress } from "@radical/admin";
 import { runningPrimary } from "../primary-address.ts";
 import { lookAtEdge, type RoundTrip, type ServedModule, type Site } from "./edge-checks.ts";
 import { type ClockReading, clockFinding, type Finding } from "./finding.ts";
@@ -65,8 +65,10 @@ const NOTHING: Deployment = { primary: [], sites: [], served: [], findings: [], 
 /** The `radical dev` that runs in the project; null: none does. */
 async function runningDeployment(project: Project): Promise<Deployment | null> {
   const primary = await runningPrimary(project);
-  const edge = (await readRunning(join(project.root, ".radical")))?.edge ?? null;
+  const stateFolder = join(project.root, ".radical");
+  const edge = (await readRunning(stateFolder))?.edge ?? null;
   if (primary === null) return null;
-  const sites = edge?.locations.map((location) => ({ url: edge.url, location })) ?? [];
+  const { location: key } = await loadDeploymentKeys(stateFolder);
+  const sites = edge?.locations.map((location) => ({ url: edge.url, location, key })) ?? [];
   return { ...NOTHING, primary: [primary], sites };
 }

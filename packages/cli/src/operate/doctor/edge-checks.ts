@@ -1,5 +1,6 @@
 /** The locations of a deployment, as far as this machine reaches them: each makes a round trip to its primary. */
 import { HEALTH_PATH, type Health, type ModuleList, terminalText } from "@radical/protocol";
+import { type DeploymentKey, signedHeaders } from "@radical/admin";
 import { messageOf } from "@radical/app/command-error";
 import { LOCATION_HEADER } from "@radical/local";
 import type { Finding, Problem } from "./finding.ts";
@@ -8,6 +9,8 @@ import type { Finding, Problem } from "./finding.ts";
 export interface Site {
   readonly url: string;
   readonly location: string | null;
+  /** That its Worker has; null: not known, so that it says no more than that it serves. */
+  readonly key: DeploymentKey | null;
 }
 
 /** A version of the Worker that requests go to. */
@@ -55,7 +58,7 @@ export async function lookAtEdge(
       roundTrips.push({ location, module, primaryMs, answered, shown });
       if (primaryMs > SLOW_MS) locations.push(slow(location, primaryMs));
       if (isMissing(module)) hashes.push(notRegistered(`The location ${location} runs`, module));
-    } else (look.isModule ? hashes : locations).push(look.problem);
+    } else if ("problem" in look) (look.isModule ? hashes : locations).push(look.problem);
   }
   // A gradual deployment has two, of which a location that is asked shows one.
   for (const { version, module } of served) {
@@ -71,7 +74,11 @@ export async function lookAtEdge(
   };
 }
 
-type Look = { readonly health: Health } | { readonly problem: Problem; readonly isModule: boolean };
+type Look =
+  | { readonly health: Health }
+  /** It serves, and says no more. */
+  | { readonly serves: true }
+  | { readonly problem: Problem; readonly isModule: boolean };
 
 async function lookUntilFast(site: Site): Promise<Look> {
   let best = await lookAt(site);
@@ -82,13 +89,16 @@ async function lookUntilFast(site: Site): Promise<Look> {
   return best;
 }
 
-async function lookAt({ url, location }: Site): Promise<Look> {
+async function lookAt({ url, location, key }: Site): Promise<Look> {
   const name = location ?? url;
   let response: Response;
   let text: string;
   try {
     response = await fetch(`${url}${HEALTH_PATH}`, {
-      ...(location === null ? {} : { headers: { [LOCATION_HEADER]: location } }),
+      headers: {
+        ...(location === null ? {} : { [LOCATION_HEADER]: location }),
+        ...(key === null ? {} : signedHeaders(key, "GET", HEALTH_PATH, new Uint8Array())),
+      },
       redirect: "manual",
       signal: AbortSignal.timeout(REQUEST_MS),
     });
@@ -99,7 +109,7 @@ async function lookAt({ url, location }: Site): Promise<Look> {
     return { problem: { message, hint: "See that it is deployed and that this machine reaches it." }, isModule: false };
   }
   const answer = answerOf(text);
-  if (response.ok && answer?.status === "ok") return { health: answer as Health };
+  if (response.ok && answer?.status === "ok") return key === null ? { serves: true } : { health: answer as Health };
   if (answer?.error === undefined) {
     const message = `The server at ${url} is not a location. It answered status ${response.status} ${terminalText(text.slice(0, 200))}`;
     return { problem: { message, hint: "Name the deployment's origin with --url." }, isModule: false };

@@ -25,7 +25,9 @@ export type CheckName =
   | "modules"
   /** Who may administer the primary at AWS, and its machines and tables. */
   | "aws"
-  | "tables";
+  | "tables"
+  /** Alarms have an address. */
+  | "alarms";
 
 export interface Problem {
   /** What is wrong, and what that means. */

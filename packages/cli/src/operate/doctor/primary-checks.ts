@@ -8,7 +8,6 @@ import {
   type SetLeft,
   STATUS_PATH,
   terminalText,
-  NODE_HEADER,
 } from "@radical/protocol";
 import { messageOf } from "@radical/app/command-error";
 import { counted } from "@radical/app";
@@ -109,15 +108,14 @@ async function modulesOf(server: PrimaryAddress): Promise<ModuleList | null> {
   }
 }
 
-async function lookAt({ url, key, node }: PrimaryAddress): Promise<Look> {
+async function lookAt({ url, key, deployment, node }: PrimaryAddress): Promise<Look> {
   const server = serverName({ url, ...(node === undefined ? {} : { node }) });
   const sentMs = Date.now();
   let response: Response;
   let text: string;
   try {
     const signal = AbortSignal.timeout(REQUEST_MS);
-    const headers = node === undefined ? {} : { [NODE_HEADER]: node };
-    response = await signedRequest(url, key, "GET", STATUS_PATH, new Uint8Array(), signal, headers);
+    response = await signedRequest(url, key, "GET", STATUS_PATH, new Uint8Array(), signal, { deployment, node });
     text = await response.text();
   } catch (error) {
     const cause = error instanceof Error && error.cause !== undefined ? `: ${messageOf(error.cause)}` : "";
@@ -141,7 +139,10 @@ function refusalOf(status: number, text: string, server: string, keyId: string, 
     // Refused for the time that the request was signed at: the clock is what is wrong, and is told.
     return clock !== null && Math.abs(clock.aheadMs) >= REPLAY_WINDOW_MS
       ? { message: `${server} refuses requests of this machine's time.`, hint: "Set the clock." }
-      : { message: `${server} refuses the key "${keyId}".`, hint: "Give RADICAL_KEYS a key that the server has." };
+      : {
+          message: `${server} refuses the key "${keyId}".`,
+          hint: "Give RADICAL_ADMIN_KEYS an administration key whose public half the server has.",
+        };
   }
   const unreached = unreachedOf(text);
   if (status === 502 && unreached !== null)

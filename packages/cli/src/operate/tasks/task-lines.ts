@@ -59,12 +59,16 @@ export function describeTask(task: ListedTask, nowMs: number): readonly string[]
     ["due", time(task.dueMs)],
     ["attempts", `${task.attempts}, ${task.failures} of ${task.mostFailures} failures before it is dead`],
     ...(error === null ? [] : [["error", wordsOfError(error)] as const]),
-    ...(args === undefined
-      ? [["arguments", `${task.argumentBytes} bytes: --arguments shows them`] as const]
-      : [["arguments", argumentsOf(args)] as const, ["caller", task.caller ?? "none"] as const]),
+    ["arguments", args === undefined ? argumentBytesWords(task) : argumentsOf(args)],
+    ...(args === undefined ? [] : [["caller", task.caller ?? "none"] as const]),
   ];
   const width = Math.max(...fields.map(([name]) => name.length));
   return fields.map(([name, text]) => `${name.padEnd(width)}  ${terminalText(text)}`);
+}
+
+function argumentBytesWords({ argumentBytes, caller }: ListedTask): string {
+  const isAsked = caller !== undefined;
+  return `${argumentBytes} bytes: ${isAsked ? "they can't be read" : "--arguments shows them"}`;
 }
 
 function wordsOfError({ code, message, atMs }: NonNullable<ListedTask["error"]>): string {

@@ -1,5 +1,5 @@
 /** Questions of `radical tasks` to the primary, and its orders. */
-import { askPrimary, type PrimaryAddress } from "@radical/admin";
+import type { PrimaryAddress } from "@radical/admin";
 import {
   type ExecutionId,
   MAX_LISTED_TASKS,
@@ -12,7 +12,7 @@ import {
   type TaskOrder,
   type TaskOrderAnswer,
 } from "@radical/protocol";
-import { explained } from "../older-server.ts";
+import { answerOf } from "../older-server.ts";
 import { allPages, itemsAfter, type Page, type PageReader } from "../pages.ts";
 
 export function taskPage(
@@ -35,8 +35,7 @@ export async function* taskIds(
 }
 
 export async function orderTasks(primary: PrimaryAddress, order: TaskOrder): Promise<TaskOrderAnswer["results"]> {
-  const answer = await explained("tasks", () => askPrimary(primary, "POST", TASK_ORDERS_PATH, order));
-  return ((await answer.json()) as TaskOrderAnswer).results;
+  return (await answerOf<TaskOrderAnswer>("tasks", primary, TASK_ORDERS_PATH, order)).results;
 }
 
 function reader(
@@ -47,8 +46,7 @@ function reader(
 ): PageReader<ListedTask> {
   return async (limit, after) => {
     const question: TaskListQuestion = { filter, limit, after, withArguments };
-    const answer = await explained("tasks", () => askPrimary(primary, "POST", TASKS_PATH, question, signal));
-    const { tasks: items, next, timeMs } = (await answer.json()) as TaskList;
+    const { tasks: items, next, timeMs } = await answerOf<TaskList>("tasks", primary, TASKS_PATH, question, signal);
     return { items, next, timeMs };
   };
 }

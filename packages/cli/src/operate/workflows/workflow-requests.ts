@@ -1,5 +1,5 @@
 /** Questions of `radical workflows` to the primary, and its orders. */
-import { askPrimary, type PrimaryAddress } from "@radical/admin";
+import type { PrimaryAddress } from "@radical/admin";
 import {
   type ExecutionId,
   type ListedWorkflow,
@@ -14,7 +14,7 @@ import {
   type WorkflowOrderAnswer,
   WORKFLOWS_PATH,
 } from "@radical/protocol";
-import { explained } from "../older-server.ts";
+import { answerOf } from "../older-server.ts";
 import { allPages, itemsAfter, type Page, type PageReader } from "../pages.ts";
 
 type WorkflowFilter = Pick<WorkflowListQuestion, "state" | "handler">;
@@ -43,14 +43,14 @@ export function workflowHistory(
   question: WorkflowHistoryQuestion,
   signal: AbortSignal,
 ): Promise<WorkflowHistory | null> {
-  return asked<WorkflowHistory | null>(primary, WORKFLOW_HISTORY_PATH, question, signal);
+  return answerOf("workflows", primary, WORKFLOW_HISTORY_PATH, question, signal);
 }
 
 export async function orderWorkflows(
   primary: PrimaryAddress,
   order: WorkflowOrder,
 ): Promise<WorkflowOrderAnswer["results"]> {
-  return (await asked<WorkflowOrderAnswer>(primary, WORKFLOW_ORDERS_PATH, order)).results;
+  return (await answerOf<WorkflowOrderAnswer>("workflows", primary, WORKFLOW_ORDERS_PATH, order)).results;
 }
 
 function reader(
@@ -60,17 +60,7 @@ function reader(
 ): PageReader<ListedWorkflow> {
   return async (limit, after) => {
     const question: WorkflowListQuestion = { state, handler, limit, after };
-    const { workflows: items, next, timeMs } = await asked<WorkflowList>(primary, WORKFLOWS_PATH, question, signal);
-    return { items, next, timeMs };
+    const answer = await answerOf<WorkflowList>("workflows", primary, WORKFLOWS_PATH, question, signal);
+    return { items: answer.workflows, next: answer.next, timeMs: answer.timeMs };
   };
-}
-
-async function asked<Answer>(
-  primary: PrimaryAddress,
-  path: string,
-  question: object,
-  signal?: AbortSignal,
-): Promise<Answer> {
-  const answer = await explained("workflows", () => askPrimary(primary, "POST", path, question, signal));
-  return (await answer.json()) as Answer;
 }

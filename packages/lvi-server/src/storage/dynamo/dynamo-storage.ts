@@ -131,6 +131,7 @@ const BATCHES_AT_ONCE = 2;
 export class DynamoStorage implements Storage {
   readonly isExclusive = false;
   readonly #client: DynamoDBClient;
+  readonly #requests: Requests;
   readonly #dynamo: Dynamo;
   readonly #tables: Tables;
   readonly #layout: Layout;
@@ -147,8 +148,16 @@ export class DynamoStorage implements Storage {
   /** Done executions whose outcome is kept briefly, and when they were done. */
   readonly #told = new Map<ExecutionId, number>();
 
-  private constructor(client: DynamoDBClient, dynamo: Dynamo, tables: Tables, layout: Layout, retentionMs: number) {
+  private constructor(
+    client: DynamoDBClient,
+    requests: Requests,
+    dynamo: Dynamo,
+    tables: Tables,
+    layout: Layout,
+    retentionMs: number,
+  ) {
     this.#client = client;
+    this.#requests = requests;
     this.#dynamo = dynamo;
     this.#commits = new GroupedTransactions((actions, epoch) =>
       epoch === null ? dynamo.transact(actions) : this.#transactFenced(epoch, actions),
@@ -184,7 +193,7 @@ export class DynamoStorage implements Storage {
     try {
       await ensureTables(client, requests, tables);
       const layout = await Layout.keep(dynamo, tables);
-      return new DynamoStorage(client, dynamo, tables, layout, retentionMs ?? DEFAULT_RETENTION_MS);
+      return new DynamoStorage(client, requests, dynamo, tables, layout, retentionMs ?? DEFAULT_RETENTION_MS);
     } catch (error) {
       client.destroy();
       throw error;
@@ -193,6 +202,10 @@ export class DynamoStorage implements Storage {
 
   get sealingKeys(): SealingKeyStore {
     return new DynamoSealingKeys(this.#dynamo, this.#tables.keys);
+  }
+
+  get throttles(): number {
+    return this.#requests.throttles;
   }
 
   close(): Promise<void> {

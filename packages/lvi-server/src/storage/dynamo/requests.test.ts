@@ -64,4 +64,5 @@ test("who failed, or pauses before another attempt, keeps nobody waiting", async
   while (wire.names.length === 0) await settled();
   wire.sent[0]!.answer();
   expect([await other, await again, attempts]).toEqual(["other", "again", 2]);
+  expect(requests.throttles).toBe(1);
 });

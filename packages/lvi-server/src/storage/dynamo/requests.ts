@@ -35,6 +35,8 @@ type Send<T> = (signal: AbortSignal) => Promise<T>;
 export class Requests {
   readonly #options: RequestOptions;
   readonly #line: Line;
+  /** How many requests, or parts of a batch, were throttled, whether they succeeded later or not. */
+  throttles = 0;
 
   constructor(options: RequestOptions) {
     this.#options = options;
@@ -70,6 +72,7 @@ export class Requests {
     for (let attempt = 0; ; attempt++) {
       const unprocessed = await this.#send((signal) => send(left, signal), changes, this.#line, time);
       if (unprocessed.length === 0) return;
+      this.throttles++;
       // With nothing carried out the next attempt waits longer, as after a failure.
       if (unprocessed.length < left.length) attempt = 0;
       left = unprocessed;
@@ -105,6 +108,7 @@ export class Requests {
       if (failure instanceof StorageError) throw failure;
       const kind = signal.aborted ? "timed_out" : failureOf(failure);
       if (kind === null) throw failure;
+      if (kind === "throttled") this.throttles++;
       const { effect, retry, words } = FAILURES[kind];
       doubtful ||= changes && effect === "unknown";
       if (retry && (await this.#pause(attempt, time))) continue;

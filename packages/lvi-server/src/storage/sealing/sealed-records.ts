@@ -31,8 +31,12 @@ export class SealedRecords {
   /** The seals of bytes that storage has given: a record that is stored again keeps the bytes that did not change. */
   readonly #known = new WeakMap<Uint8Array, { readonly label: string; readonly seal: Uint8Array }>();
 
-  constructor(seals: Seals) {
+  readonly #missed: (key: string, what: string) => void;
+
+  /** `missed`: hears of a seal that is broken where nothing is thrown. */
+  constructor(seals: Seals, missed: (key: string, what: string) => void) {
     this.#seals = seals;
+    this.#missed = missed;
   }
 
   // ── Sealing ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -97,7 +101,7 @@ export class SealedRecords {
 
   // ── Opening ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  // Each of these throws a SealBroken, but for tasks and outcomes of done executions.
+  // Each of these throws a SealBroken, but for tasks, and for outcomes of done executions and of workflows that have ended.
 
   async openIntent(intent: Intent): Promise<Intent> {
     const { environment, args, executionId } = intent;
@@ -127,18 +131,26 @@ export class SealedRecords {
     } catch (error) {
       if (!(error instanceof SealBroken)) throw error;
       this.#known.set(task.args, { label: `task ${task.id}`, seal: task.args });
-      return task;
+      this.#missed(error.keyId, `the arguments of the task ${task.id}`);
+      return { ...task, isUnreadable: true };
     }
   }
 
+  /** One that has ended and can't be opened has no outcome, as if the time were over for which it is kept. */
   async openWorkflow(workflow: Workflow): Promise<Workflow> {
-    const { id, outcome, again } = workflow;
-    return {
-      ...workflow,
-      ...(await this.#openGiven("workflow", id, workflow)),
-      outcome: outcome === null ? null : await this.#openOutcome(id, outcome),
-      again: again === null ? null : await this.#openBytes(`again ${id}`, again),
-    };
+    const { id, outcome, again, state } = workflow;
+    try {
+      return {
+        ...workflow,
+        ...(await this.#openGiven("workflow", id, workflow)),
+        outcome: outcome === null ? null : await this.#openOutcome(id, outcome),
+        again: again === null ? null : await this.#openBytes(`again ${id}`, again),
+      };
+    } catch (error) {
+      if (!(error instanceof SealBroken) || state !== "ended") throw error;
+      this.#missed(error.keyId, `the workflow ${id}, which has ended,`);
+      return { ...workflow, outcome: null, again: null };
+    }
   }
 
   async openPart(part: WorkflowPart): Promise<WorkflowPart> {
@@ -151,9 +163,10 @@ export class SealedRecords {
     try {
       return { ...done, outcome: { ...outcome, value: await this.#openOutcome(executionId, outcome.value) } };
     } catch (error) {
+      if (!(error instanceof SealBroken)) throw error;
+      this.#missed(error.keyId, `the outcome of the execution ${executionId}`);
       // As if the time were over for which it is kept.
-      if (error instanceof SealBroken) return { ...done, outcome: null };
-      throw error;
+      return { ...done, outcome: null };
     }
   }
 

@@ -1,156 +1,29 @@
 /** Sealed storage over SQLite, with keys as files: what copies of the storage tell, and how long. */
-import { cpSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { cpSync, readdirSync, statSync } from "node:fs";
 import { mkdtemp, rename, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { commitId, type ExecutionId, type ModuleHash, type Outcome } from "@radical/protocol";
 import { describe, expect, test } from "vitest";
-import type { Completion, Intent } from "../../core/intent.ts";
-import { placeOf, type Task } from "../../core/task.ts";
-import { type WorkflowPart } from "../../core/workflow.ts";
 import { createLog } from "../../log.ts";
 import { SqliteStorage } from "../sqlite-storage.ts";
 import { describeStorage } from "../storage-conformance.ts";
-import { commitOf, type Storage, StorageError } from "../storage.ts";
+import { commitOf, StorageError } from "../storage.ts";
 import { FileSealingKeys } from "./file-sealing-keys.ts";
+import {
+  bytesOf,
+  completionOf,
+  DAY_MS,
+  idOf,
+  inPlace,
+  intentOf,
+  lead,
+  partOf,
+  Place,
+  START_MS,
+  taskOf,
+} from "./place-under-test.ts";
 import { SealedStorage } from "./sealed-storage.ts";
 import { Seals } from "./seals.ts";
-
-const DAY_MS = 86_400_000;
-const START_MS = Date.UTC(2026, 10, 1);
-const MODULE = "a".repeat(64) as ModuleHash;
-
-/** A deployment on this machine: its file, its keys, and its time. */
-class Place {
-  readonly folder: string;
-  nowMs = START_MS;
-  logged: string[] = [];
-  readonly #open: SealedStorage[] = [];
-
-  constructor(folder: string) {
-    this.folder = folder;
-  }
-
-  get keys(): string {
-    return path.join(this.folder, "data.sqlite.keys");
-  }
-
-  /** In the order in which they were made. */
-  get keyIds(): readonly string[] {
-    return readdirSync(this.keys)
-      .map((name) => name.replace(/\.key$/, ""))
-      .toSorted();
-  }
-
-  /** A server that leads, on the file or on a copy of it. */
-  async serve({ file = "data.sqlite", givesUp = false } = {}): Promise<{ storage: SealedStorage; epoch: number }> {
-    const storage = new SealedStorage(new SqliteStorage(path.join(this.folder, file)), {
-      keys: new FileSealingKeys(this.keys),
-      retentionMs: DAY_MS,
-      givesUp,
-      log: createLog("info", (line) => this.logged.push(line)),
-      nowMs: () => this.nowMs,
-    });
-    this.#open.push(storage);
-    const epoch = await lead(storage);
-    await storage.begin();
-    return { storage, epoch };
-  }
-
-  async stop(): Promise<void> {
-    await Promise.all(this.#open.splice(0).map((storage) => storage.close()));
-  }
-
-  /** Which of the words the files have in clear, keys left out. */
-  found(words: readonly string[]): readonly string[] {
-    const files = readdirSync(this.folder).filter((name) => statSync(path.join(this.folder, name)).isFile());
-    const bytes = files.map((name) => readFileSync(path.join(this.folder, name)));
-    return words.filter((word) => bytes.some((each) => each.includes(word)));
-  }
-}
-
-async function lead(storage: Storage): Promise<number> {
-  return (await storage.acquireLeadership(await storage.readLeadership(), 0, 0))!.epoch;
-}
-
-async function inPlace(run: (place: Place) => Promise<void>): Promise<void> {
-  const folder = await mkdtemp(path.join(tmpdir(), "radical-sealed-"));
-  const place = new Place(folder);
-  try {
-    await run(place);
-  } finally {
-    await place.stop();
-    await rm(folder, { recursive: true, force: true });
-  }
-}
-
-const idOf = (number: number): ExecutionId => number.toString(16).padStart(32, "0") as ExecutionId;
-const bytesOf = (text: string): Uint8Array => new Uint8Array(Buffer.from(text));
-const seedOf = (number: number): Uint8Array => bytesOf(`seed-of-${number}-----`);
-
-const intentOf = (number: number): Intent => ({
-  executionId: idOf(number),
-  commitId: commitId(1, number),
-  module: MODULE,
-  handler: "login",
-  args: bytesOf(`password-of-${number}`),
-  environment: { timeMs: 1, seed: seedOf(number), caller: `caller-of-${number}` },
-  location: "here",
-  units: [],
-  lanes: [],
-  retained: true,
-  mustNotWrite: false,
-  createdAtMs: 1,
-});
-
-const taskOf = (number: number, more: Partial<Task> = {}): Task => ({
-  id: idOf(1_000 + number),
-  handler: "mail",
-  args: bytesOf(`password-of-task-${number}`),
-  seed: seedOf(number),
-  caller: `caller-of-task-${number}`,
-  parent: idOf(number),
-  module: MODULE,
-  lane: null,
-  place: placeOf(commitId(1, number), 0),
-  createdAtMs: 1,
-  dueMs: 30 * DAY_MS,
-  attempt: 0,
-  failures: 0,
-  sentAtMs: null,
-  state: "open",
-  error: null,
-  ...more,
-});
-
-const completionOf = (number: number, more: Partial<Completion> = {}): Completion => {
-  const { executionId, module, handler, args, environment, location } = intentOf(number);
-  const outcome: Outcome = { kind: "result", value: bytesOf(`token-of-${number}`) };
-  const call = { key: "k", hash: "f".repeat(64) };
-  return {
-    executionId,
-    module,
-    handler,
-    args,
-    environment,
-    location,
-    commitId: commitId(1, number),
-    outcome,
-    writes: [],
-    resultHash: "e".repeat(64),
-    doneAtMs: 5,
-    call,
-    keeps: "retained",
-    ...more,
-  };
-};
-
-const partOf = (number: number): WorkflowPart => ({
-  id: idOf(2_000 + number),
-  workflow: idOf(3_000),
-  place: "signal 1",
-  content: bytesOf(`signal-of-${number}`),
-});
 
 describe("as a storage", () => {
   describeStorage({ test, expect }, async () => {
@@ -163,7 +36,7 @@ describe("as a storage", () => {
         log: createLog("silent", () => undefined),
         nowMs: () => START_MS,
       });
-      await storage.begin();
+      await storage.begin(1);
       return storage;
     };
     let storage = await open();
@@ -209,7 +82,7 @@ test("arguments, seeds, callers, outcomes and journals are in no file, and come 
 test("a seal is of one record, and the same again for the same content", () =>
   inPlace(async (place) => {
     const seals = new Seals(new FileSealingKeys(place.keys), () => START_MS);
-    await seals.turn(DAY_MS);
+    await seals.turn();
     const seal = seals.seal("task a", bytesOf("hello"));
     expect(seals.seal("task a", bytesOf("hello"))).toEqual(seal);
     expect(seals.seal("task b", bytesOf("hello"))).not.toEqual(seal);
@@ -331,8 +204,8 @@ describe("a key that is lost", () => {
           /^1 promised calls can't be opened .*Put the keys back.*--give-up-unreadable/s,
         ) as string,
       });
+      // Just now.
       await back();
-      place.nowMs += 2_000;
       expect(await storage.recover(epoch)).toEqual([intentOf(1), intentOf(2)]);
     }));
 

@@ -35,7 +35,7 @@ import {
 } from "../storage.ts";
 import { SealedRecords } from "./sealed-records.ts";
 import type { SealingKeyStore } from "./sealing-key.ts";
-import { keyOfSeal, SealBroken, Seals } from "./seals.ts";
+import { keyOfSeal, ROTATION_MS, SealBroken, Seals } from "./seals.ts";
 
 export interface SealingOptions {
   readonly keys: SealingKeyStore;
@@ -48,15 +48,21 @@ export interface SealingOptions {
   readonly nowMs: () => number;
 }
 
-/** How long a key seals. */
-const ROTATION_MS = 86_400_000;
 /** How often keys are looked after, and how often a walk looks what is sealed under old ones. */
 const TENDING_MS = 3_600_000;
 const WALK_MS = ROTATION_MS / 4;
-/** Of tasks and workflows that a walk reads at once. */
-const PAGE = 500;
+/** Of tasks and workflows that a walk reads at once: each may be large. */
+const PAGE = 20;
 /** Calls that one message names. */
 const MOST_NAMED = 5;
+const NO_KEYS: ReadonlySet<string> = new Set();
+const ABSENT =
+  "If they were there before, put them back: what is sealed under them can't be read. A storage of an earlier version has none";
+
+interface OpenedIntents {
+  readonly opened: readonly Intent[];
+  readonly broken: ReadonlyMap<ExecutionId, SealBroken>;
+}
 
 export class SealedStorage implements Storage {
   readonly isExclusive: boolean;
@@ -64,44 +70,46 @@ export class SealedStorage implements Storage {
   readonly #options: SealingOptions;
   readonly #seals: Seals;
   readonly #records: SealedRecords;
-  /** The key of each intent that is pending, or may be. */
-  readonly #pending = new Map<ExecutionId, string>();
+  /** The keys of each intent that is pending, or may be. It has several while only storage knows which of its seals it has. */
+  readonly #pending = new Map<ExecutionId, ReadonlySet<string>>();
+  /** Under which something was opened since the last walk: it may have ended since, and be kept. */
+  readonly #opened = new Set<string>();
   /** Keys of which it was told that they are missing. */
   readonly #missed = new Set<string>();
   #timer: NodeJS.Timeout | undefined = undefined;
   #walkedAtMs = -Infinity;
+  #tending: Promise<void> | null = null;
+  #isClosed = false;
 
   constructor(inner: Storage, options: SealingOptions) {
     this.#inner = inner;
     this.isExclusive = inner.isExclusive;
     this.#options = options;
     this.#seals = new Seals(options.keys, options.nowMs);
-    this.#records = new SealedRecords(this.#seals);
+    this.#records = new SealedRecords(this.#seals, (key, what) => this.#missedKey(key, what));
   }
 
   /** Once this server leads, before anything is read. Rejects with a StorageError if the keys can't be used. */
-  async begin(): Promise<void> {
-    await this.#seals.turn(ROTATION_MS);
+  async begin(epoch: number): Promise<void> {
+    const { keys, log } = this.#options;
+    const isFirst = epoch <= 1;
+    if (!isFirst && (await keys.list()).length === 0)
+      log.warn("sealing_keys_absent", { reason: `there are no sealing keys in ${keys.place}. ${ABSENT}` });
+    await this.#seals.turn();
+    if (keys.notice !== undefined && keys.notice !== null) log.warn("sealing_keys_notice", { reason: keys.notice });
     this.#timer = setInterval(() => void this.#tendInTime(), TENDING_MS);
     this.#timer.unref();
   }
 
   /** Makes a new key when it is time, and destroys those that nothing is sealed under. */
-  async tend(): Promise<void> {
-    const { nowMs, retentionMs, log } = this.#options;
-    await this.#seals.turn(ROTATION_MS);
-    if (this.#seals.retired.length === 0 || nowMs() - this.#walkedAtMs < WALK_MS) return;
-    const used = await this.#keysInUse();
-    this.#walkedAtMs = nowMs();
-    for (const { id, neededAtMs } of this.#seals.retired) {
-      // oxlint-disable-next-line no-await-in-loop -- there are some keys at most
-      if (used.has(id)) await this.#seals.need(id);
-      else if (nowMs() - neededAtMs > retentionMs + ROTATION_MS) {
-        // oxlint-disable-next-line no-await-in-loop -- there are some keys at most
-        await this.#seals.destroy(id);
-        log.info("sealing_key_destroyed", { key: id });
-      }
-    }
+  tend(): Promise<void> {
+    return (this.#tending ??= this.#tend().finally(() => (this.#tending = null)));
+  }
+
+  async #tend(): Promise<void> {
+    await this.#seals.turn();
+    if (this.#seals.retired.length === 0 || this.#options.nowMs() - this.#walkedAtMs < WALK_MS) return;
+    await this.#walk();
   }
 
   /** A key that can't be made now is made the next time: until then the last one seals. */
@@ -113,26 +121,54 @@ export class SealedStorage implements Storage {
     }
   }
 
+  async #walk(): Promise<void> {
+    const { nowMs, log } = this.#options;
+    for (const id of this.#seals.takeOpened()) this.#opened.add(id);
+    const used = await this.#keysInUse();
+    for (const { id, neededAtMs } of this.#seals.retired) {
+      if (this.#isClosed) return;
+      // A time that is to come was written while the clock was ahead.
+      const isNeeded = used.has(id) || this.#opened.has(id) || neededAtMs > nowMs();
+      // oxlint-disable-next-line no-await-in-loop -- there are some keys at most
+      if (isNeeded) await this.#seals.need(id);
+      else if (this.#isOver(neededAtMs)) {
+        // oxlint-disable-next-line no-await-in-loop -- there are some keys at most
+        await this.#seals.destroy(id);
+        log.info("sealing_key_destroyed", { key: id });
+      }
+    }
+    this.#opened.clear();
+    this.#walkedAtMs = nowMs();
+  }
+
+  /** Nothing that was last needed then is kept any more. */
+  #isOver(neededAtMs: number): boolean {
+    const { nowMs, retentionMs } = this.#options;
+    return nowMs() - neededAtMs > retentionMs + ROTATION_MS;
+  }
+
+  /** Incomplete once this storage is closed. */
   async #keysInUse(): Promise<ReadonlySet<string>> {
-    const { nowMs } = this.#options;
-    const used = new Set<string>(this.#pending.values());
+    const used = new Set<string>([...this.#pending.values()].flatMap((keys) => [...keys]));
     const use = (bytes: Uint8Array | null): void => {
       const key = bytes === null ? null : keyOfSeal(bytes);
       if (key !== null) used.add(key);
     };
-    for (let after: TaskListCursor | null = null; ;) {
+    const isOther = await this.#othersThanWorkflows();
+    for (let after: TaskListCursor | null = null; !this.#isClosed;) {
       // oxlint-disable-next-line no-await-in-loop -- page after page
       const { tasks, next }: TaskListPage = await this.#inner.listTasks({}, after, PAGE);
-      for (const { id, args, createdAtMs } of tasks) {
+      for (const { id, args, handler, step } of tasks) {
         use(args);
-        // Signals to a workflow that has not begun. Those of a younger one are sealed under keys that are kept anyway.
+        // Signals to a workflow that has not begun.
         // oxlint-disable-next-line no-await-in-loop -- page after page
-        if (createdAtMs < nowMs() - ROTATION_MS) for (const { content } of await this.#inner.partsOf(id)) use(content);
+        if (step === undefined && !isOther(handler))
+          for (const { content } of await this.#inner.partsOf(id)) use(content);
       }
       if (next === null) break;
       after = next;
     }
-    for (let after: string | null = null; ;) {
+    for (let after: string | null = null; !this.#isClosed;) {
       // oxlint-disable-next-line no-await-in-loop -- page after page
       const { workflows, next }: WorkflowPage = await this.#inner.openWorkflows(after, PAGE);
       for (const { id, args, again, outcome } of workflows) {
@@ -142,19 +178,42 @@ export class SealedStorage implements Storage {
         // oxlint-disable-next-line no-await-in-loop -- a journal may be large
         for (const { content } of await this.#inner.partsOf(id)) use(content);
       }
-      if (next === null) return used;
+      if (next === null) break;
       after = next;
     }
+    return used;
+  }
+
+  /** Tells of names whether they are those of handlers, and of workflows in no module. A task of another name may get signals. */
+  async #othersThanWorkflows(): Promise<(handler: string) => boolean> {
+    const handlers = new Set<string>();
+    const workflows = new Set<string>();
+    for (const { plans } of await this.#inner.modules())
+      for (const [handler, plan] of plans) (plan === "workflow" ? workflows : handlers).add(handler);
+    return (handler) => handlers.has(handler) && !workflows.has(handler);
   }
 
   // ── Intents ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   async recover(epoch: number): Promise<readonly Intent[]> {
     const found = await this.#inner.recover(epoch);
+    for (const intent of found) this.#notePending(intent);
+    let { opened, broken } = await this.#openIntents(found);
+    if (broken.size > 0) {
+      // Somebody may have put the keys back just now.
+      await this.#seals.look();
+      ({ opened, broken } = await this.#openIntents(found));
+    }
+    if (broken.size > 0) await this.#giveUp(epoch, broken);
+    // While nothing runs: a server may have been off for long, or live for less than the time between two walks.
+    if (this.#seals.retired.some(({ neededAtMs }) => this.#isOver(neededAtMs))) await this.#tendInTime();
+    return opened;
+  }
+
+  async #openIntents(found: readonly Intent[]): Promise<OpenedIntents> {
     const opened: Intent[] = [];
     const broken = new Map<ExecutionId, SealBroken>();
     for (const intent of found) {
-      this.#notePending(intent);
       try {
         // oxlint-disable-next-line no-await-in-loop -- in their order
         opened.push(await this.#records.openIntent(intent));
@@ -163,8 +222,7 @@ export class SealedStorage implements Storage {
         broken.set(intent.executionId, error);
       }
     }
-    if (broken.size > 0) await this.#giveUp(epoch, broken);
-    return opened;
+    return { opened, broken };
   }
 
   async #giveUp(epoch: number, broken: ReadonlyMap<ExecutionId, SealBroken>): Promise<void> {
@@ -179,7 +237,15 @@ export class SealedStorage implements Storage {
       );
     for (const [id, { message }] of broken) {
       // oxlint-disable-next-line no-await-in-loop -- once in the life of a deployment
-      await this.#inner.commit(epoch, { records: [{ id, expects: "pending", becomes: null }], items: [] });
+      const { kind } = await this.#inner.commit(epoch, {
+        records: [{ id, expects: "pending", becomes: null }],
+        items: [],
+      });
+      if (kind !== "applied")
+        throw new StorageError(
+          "none",
+          `the promised call ${id} can't be given up: ${kind === "fenced" ? "another server has taken over" : "its record has changed meanwhile"}`,
+        );
       this.#pending.delete(id);
       log.error("promise_given_up", { execution: id, reason: message });
     }
@@ -187,20 +253,26 @@ export class SealedStorage implements Storage {
 
   async lookUp(epoch: number, id: ExecutionId): Promise<IntentRecord | null> {
     const record = await this.#inner.lookUp(epoch, id);
-    if (record?.state !== "pending") this.#pending.delete(id);
-    return record === null ? null : this.#opened(record);
+    this.#noteFound(id, record);
+    return record === null ? null : this.#openFound(record);
   }
 
   async storeIntent(epoch: number, intent: Intent): Promise<StoreResult> {
     const sealed = this.#records.intent(intent);
-    this.#notePending(sealed);
+    const { executionId: id } = intent;
+    const earlier = this.#pending.get(id);
+    this.#notePending(sealed, earlier);
     try {
       const result = await this.#inner.storeIntent(epoch, sealed);
-      if (result.kind === "stored") return result;
-      this.#pending.delete(intent.executionId);
-      return result.kind === "exists" ? { kind: "exists", record: await this.#opened(result.record) } : result;
+      if (result.kind === "stored") this.#notePending(sealed);
+      else this.#noteFound(id, result.kind === "exists" ? result.record : null);
+      return result.kind === "exists" ? { kind: "exists", record: await this.#openFound(result.record) } : result;
     } catch (error) {
-      if (error instanceof StorageError && error.effect === "none") this.#pending.delete(intent.executionId);
+      if (error instanceof StorageError && error.effect === "none") {
+        // An attempt before this one may have stored it.
+        if (earlier === undefined) this.#pending.delete(id);
+        else this.#pending.set(id, earlier);
+      }
       throw error;
     }
   }
@@ -212,26 +284,27 @@ export class SealedStorage implements Storage {
     }));
     const result = await this.#inner.commit(epoch, { records: sealed, items });
     if (result.kind === "exists") {
-      if (result.record?.state !== "pending") this.#pending.delete(result.id);
-      return { ...result, record: result.record === null ? null : await this.#opened(result.record) };
+      this.#noteFound(result.id, result.record);
+      return { ...result, record: result.record === null ? null : await this.#openFound(result.record) };
     }
-    if (result.kind === "applied")
-      for (const { id, becomes } of sealed) {
-        if (becomes?.state === "pending") this.#notePending(becomes.intent);
-        else this.#pending.delete(id);
-      }
+    if (result.kind === "applied") for (const { id, becomes } of sealed) this.#noteFound(id, becomes);
     return result;
   }
 
-  #notePending({ executionId, args }: Intent): void {
-    const key = keyOfSeal(args);
-    if (key !== null) this.#pending.set(executionId, key);
+  /** The record as storage has it. */
+  #noteFound(id: ExecutionId, record: IntentRecord | null): void {
+    if (record?.state === "pending") this.#notePending(record.intent);
+    else this.#pending.delete(id);
   }
 
-  async #opened(record: IntentRecord): Promise<IntentRecord> {
-    const { state } = record;
-    const opened = await this.#naming(`a record that is ${state}`, () => this.#records.openRecord(record));
-    return opened.state === "task" ? { state: "task", task: this.#told(opened.task) } : opened;
+  /** `others`: storage may have it under one of these instead. */
+  #notePending({ executionId, args }: Intent, others: ReadonlySet<string> = NO_KEYS): void {
+    const key = keyOfSeal(args);
+    if (key !== null) this.#pending.set(executionId, new Set([...others, key]));
+  }
+
+  #openFound(record: IntentRecord): Promise<IntentRecord> {
+    return this.#naming(`a record that is ${record.state}`, () => this.#records.openRecord(record));
   }
 
   // ── Tasks ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -257,18 +330,11 @@ export class SealedStorage implements Storage {
 
   async findTask(id: ExecutionId): Promise<Task | null> {
     const task = await this.#inner.findTask(id);
-    return task === null ? null : this.#told(await this.#records.openTask(task));
+    return task === null ? null : this.#records.openTask(task);
   }
 
   #openTasks(tasks: readonly Task[]): Promise<readonly Task[]> {
-    return Promise.all(tasks.map(async (task) => this.#told(await this.#records.openTask(task))));
-  }
-
-  /** The same task. If its seal is broken, the log says so. */
-  #told(task: Task): Task {
-    const key = keyOfSeal(task.args);
-    if (key !== null) this.#missedKey(key, `the arguments of the task ${task.id}`);
-    return task;
+    return Promise.all(tasks.map((task) => this.#records.openTask(task)));
   }
 
   // ── Workflows ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -386,8 +452,11 @@ export class SealedStorage implements Storage {
     return this.#inner.moduleContent(hash);
   }
 
+  /** A walk under way ends before, and destroys nothing any more. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
+    this.#isClosed = true;
+    await this.#tending?.catch(() => undefined);
     await this.#inner.close();
     this.#seals.close();
   }

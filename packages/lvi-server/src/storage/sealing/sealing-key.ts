@@ -18,6 +18,8 @@ export interface SealingKey {
 export interface SealingKeyStore {
   /** For people: the place. */
   readonly place: string;
+  /** A fault of the place that the last look has found, though the place can be used; null, or left out: none. */
+  readonly notice?: string | null;
   /** All that were added and not destroyed. */
   list(): Promise<readonly SealingKey[]>;
   add(key: SealingKey): Promise<void>;

@@ -16,6 +16,8 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const CIPHER = "aes-256-gcm";
 
+/** How long a key seals. */
+export const ROTATION_MS = 86_400_000;
 /** Longest wait between two looks for a key that is missing: somebody may put it back. */
 const LOOK_MS = 1_000;
 
@@ -39,8 +41,10 @@ export class SealBroken extends Error {
 export class Seals {
   readonly #store: SealingKeyStore;
   readonly #nowMs: () => number;
-  /** The last one seals. */
+  /** The last one seals. The first ones may be those that were made while the clock was far ahead. */
   #keys: readonly Prepared[] = [];
+  /** Under which something was opened since they were last taken. */
+  #opened = new Set<string>();
   #lookedAtMs = -Infinity;
   /** Changes of the keys, one after the other. */
   #changing: Promise<unknown> = Promise.resolve();
@@ -51,18 +55,24 @@ export class Seals {
     this.#nowMs = nowMs;
   }
 
-  /** Looks up all keys, and makes a new one if there is none that is younger than `rotateMs`. Nothing is sealed under it before it is durable. */
-  turn(rotateMs: number): Promise<void> {
+  /** Looks up all keys, and makes a new one if there is none of today. Nothing is sealed under it before it is durable. */
+  turn(): Promise<void> {
     return this.#change(async () => {
       await this.#look();
       const nowMs = this.#nowMs();
-      const current = this.#keys.at(-1);
-      if (current !== undefined && nowMs - current.key.createdAtMs < rotateMs) return;
-      // Also if the clock was set back.
-      const key = newSealingKey(Math.max(nowMs, (current?.key.createdAtMs ?? 0) + 1));
+      const current = this.#keys.at(-1)?.key;
+      const isAhead = current !== undefined && this.#isAhead(current);
+      if (current !== undefined && !isAhead && nowMs - current.createdAtMs < ROTATION_MS) return;
+      // Also if the clock was set back a little.
+      const key = newSealingKey(current === undefined || isAhead ? nowMs : Math.max(nowMs, current.createdAtMs + 1));
       await this.#store.add(key);
       this.#keys = [...this.#keys, prepared(key)];
     });
+  }
+
+  /** Looks up all keys. */
+  look(): Promise<void> {
+    return this.#change(() => this.#look());
   }
 
   /** Those that seal no more, the oldest first, with the time after which nothing was sealed under each. */
@@ -71,6 +81,13 @@ export class Seals {
       id: key.id,
       neededAtMs: Math.max(key.neededAtMs, this.#keys[index + 1]!.key.createdAtMs),
     }));
+  }
+
+  /** The keys under which something was opened since this was last asked. */
+  takeOpened(): ReadonlySet<string> {
+    const opened = this.#opened;
+    this.#opened = new Set();
+    return opened;
   }
 
   get place(): string {
@@ -127,7 +144,9 @@ export class Seals {
     opening.setAuthTag(seal.subarray(-TAG_BYTES));
     try {
       const content = opening.update(seal.subarray(from + NONCE_BYTES, -TAG_BYTES));
-      return new Uint8Array(Buffer.concat([content, opening.final()]));
+      const opened = new Uint8Array(Buffer.concat([content, opening.final()]));
+      this.#opened.add(keyId);
+      return opened;
     } catch {
       throw new SealBroken(keyId, `it was changed, or its key ${keyId} is another one`);
     }
@@ -142,8 +161,16 @@ export class Seals {
   async #look(): Promise<void> {
     this.#lookedAtMs = this.#nowMs();
     const keys = await this.#store.list();
-    const sorted = keys.toSorted((a, b) => a.createdAtMs - b.createdAtMs || (a.id < b.id ? -1 : 1));
+    const sorted = keys.toSorted(
+      (a, b) =>
+        Number(this.#isAhead(b)) - Number(this.#isAhead(a)) || a.createdAtMs - b.createdAtMs || (a.id < b.id ? -1 : 1),
+    );
     this.#keys = sorted.map((key) => prepared(key));
+  }
+
+  /** It was made while the clock was wrong: by its time it would seal for longer than a day. */
+  #isAhead({ createdAtMs }: SealingKey): boolean {
+    return createdAtMs > this.#nowMs() + ROTATION_MS;
   }
 }
 

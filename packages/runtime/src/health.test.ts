@@ -1,0 +1,109 @@
+/** The words of a location about itself, to anybody and to holders of the deployment's key. */
+import { createHmac } from "node:crypto";
+import {
+  encodeLviReply,
+  HEALTH_PATH,
+  KEY_HEADER,
+  type LviReply,
+  type Manifest,
+  NO_COMMIT,
+  SIGNATURE_HEADER,
+  signedBytes,
+  TIME_HEADER,
+} from "@radical/protocol";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type * as Health from "./health.ts";
+
+const SECRET = Buffer.alloc(32, 5);
+const MODULE = "ab".repeat(32);
+const MANIFEST = { application: "shop", module: MODULE } as never as Manifest;
+const NOW_MS = 1_800_000_000_000;
+
+let health: typeof Health;
+let asked = 0;
+/** The answer of the primary to a call of a handler that nobody has. */
+let code: (LviReply & { kind: "refused" })["code"] = "unknown_handler";
+
+beforeEach(async () => {
+  vi.useFakeTimers({ toFake: ["Date"], now: NOW_MS });
+  // An isolate of its own.
+  vi.resetModules();
+  health = await import("./health.ts");
+  [asked, code] = [0, "unknown_handler"];
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const ENV = {
+  RADICAL_KEY_ID: "main",
+  RADICAL_KEY: SECRET.toString("hex"),
+  RADICAL_LOCATION: "VA",
+  RADICAL_PRIMARY_A: {
+    fetch: (): Promise<Response> => {
+      asked++;
+      const reply: LviReply = { kind: "refused", code, message: "no such thing", retryAfterMs: null, asOf: NO_COMMIT };
+      return Promise.resolve(new Response(Buffer.from(encodeLviReply(reply))));
+    },
+  },
+};
+
+function signed(secret: Uint8Array, timeMs = Date.now()): Record<string, string> {
+  const mac = createHmac("sha256", secret).update(signedBytes("GET", HEALTH_PATH, timeMs, new Uint8Array()));
+  return { [KEY_HEADER]: "main", [TIME_HEADER]: String(timeMs), [SIGNATURE_HEADER]: mac.digest("hex") };
+}
+
+async function ask(headers: Record<string, string> = {}): Promise<readonly [number, unknown]> {
+  const answer = (await health.healthOf(
+    new Request(`https://shop.example${HEALTH_PATH}`, { headers }),
+    ENV,
+    MANIFEST,
+  ))!;
+  expect(answer.headers.get("cache-control")).toBe("no-store");
+  return [answer.status, await answer.json()];
+}
+
+test("anybody is told that it serves, and it asks the primary once in five seconds for all of them", async () => {
+  for (const afterMs of [0, 1, 4_998]) {
+    vi.advanceTimersByTime(afterMs);
+    // oxlint-disable-next-line no-await-in-loop -- one after the other
+    expect(await ask()).toEqual([200, { status: "ok" }]);
+  }
+  expect(asked).toBe(1);
+  vi.advanceTimersByTime(1);
+  await ask();
+  expect(asked).toBe(2);
+});
+
+test("anybody is told that it does not serve, without the words of the primary", async () => {
+  code = "unknown_module";
+  const [status, body] = await ask();
+  expect(status).toBeGreaterThanOrEqual(400);
+  expect(body).toMatchObject({ error: { code: "unknown_module", message: "this location does not serve now" } });
+  expect(JSON.stringify(body)).not.toContain("no such thing");
+  // It is remembered as the other answer is.
+  const asksOfOne = asked;
+  expect(await ask()).toEqual([status, body]);
+  expect(asked).toBe(asksOfOne);
+});
+
+test("a request with the deployment's key asks anew, and is told the rest", async () => {
+  await ask();
+  for (let times = 2; times <= 3; times++) {
+    // oxlint-disable-next-line no-await-in-loop -- one after the other
+    expect(await ask(signed(SECRET))).toMatchObject([200, { status: "ok", module: MODULE, location: "VA" }]);
+    expect(asked).toBe(times);
+  }
+  code = "unknown_module";
+  expect(await ask(signed(SECRET))).toMatchObject([503, { error: { message: "no such thing" } }]);
+});
+
+test.each([
+  ["with another key", () => signed(Buffer.alloc(32, 6))],
+  ["too long ago", () => signed(SECRET, NOW_MS - 300_001)],
+  ["under another id", () => ({ ...signed(SECRET), [KEY_HEADER]: "other" })],
+  ["half", () => ({ ...signed(SECRET), [SIGNATURE_HEADER]: "5e" })],
+])("signed %s: refused, and the primary is not asked", async (_, headers) => {
+  expect(await ask(headers())).toMatchObject([401, { error: { code: "unauthorized" } }]);
+  expect(asked).toBe(0);
+});

@@ -213,6 +213,12 @@ export const PARTS: readonly Part[] = [
     inputs: [...STORAGE, "packages/runtime/src/core/**"],
   },
   { kind: "cases", name: "server processes", file: "packages/lvi-server/e2e/process.e2e.test.ts", inputs: STORAGE },
+  {
+    kind: "files",
+    name: "the drill of a restore",
+    files: ["packages/cli/e2e/restore.e2e.test.ts"],
+    inputs: [...STORAGE, "packages/cli/src/data/**", "packages/runtime/src/core/**"],
+  },
   { kind: "files", name: "owed work", files: ["packages/lvi-server/e2e/owed-work.e2e.test.ts"], inputs: STORAGE },
   {
     kind: "cases",

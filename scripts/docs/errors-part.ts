@@ -152,6 +152,10 @@ const ERRORS: Readonly<Record<ErrorCode, Words>> = {
     cause: "The primary does not have the build that the location runs.",
     remedy: "Register the module (`radical dev` and `radical deploy` do), or build again.",
   },
+  worker_unreachable: {
+    cause: "The primary could not hand an order of `radical cache` to the application's Worker. The message says why.",
+    remedy: "Name the Worker's origin with `--url`, or do what the hint says; then run the command again.",
+  },
   unknown_workflow: {
     cause: "There is no workflow with this id, its outcome is not kept any more, or another caller has started it.",
     remedy: "Take the path of the header `location` of the 202, and sign in as the caller who started it.",

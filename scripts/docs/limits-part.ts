@@ -302,7 +302,7 @@ const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
       what: "Durable Object of a location, unless set",
       from: `${PROTOCOL}/cache-choice.ts#DEFAULT_OBJECT_BYTES`,
       unit: "bytes",
-      atLimit: "what came first goes first",
+      atLimit: "what was neither written nor read lately goes first",
     },
     {
       what: "Durable Object of a location, at most",
@@ -328,6 +328,19 @@ const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
       from: `${RUNTIME}/cache/kv-cache.ts#MAX_WRITES`,
       unit: "count",
       atLimit: "the rest is not cached there",
+    },
+    {
+      what: "age of an entry, unless set",
+      from: `${PROTOCOL}/cache-choice.ts#DEFAULT_MAX_AGE_HOURS`,
+      unit: "count",
+      of: "hours",
+      atLimit: "gone from every cache",
+    },
+    {
+      what: "locations in the list of caches",
+      from: `${RUNTIME}/cache/radical-cache.ts#MOST_LOCATIONS`,
+      unit: "count",
+      atLimit: "`radical cache purge` needs their names",
     },
     {
       what: "wait for a cache, unless set",

@@ -107,6 +107,7 @@ export function sections(): readonly Section[] {
       "capacity",
       "how-to/look-after",
       "how-to/rotate-keys",
+      "how-to/restore",
       "security",
       "personal-data",
       "costs",

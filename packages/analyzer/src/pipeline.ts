@@ -31,6 +31,7 @@ import { extractSchema, rootsOf, type Schema } from "./schema/schema.ts";
 import { readTags, taggedServices, wrappingFunctions } from "./schema/tags.ts";
 import { handlersWithTasks, ticksWithCaller } from "./slice/known-accesses.ts";
 import { directedAccesses } from "./slice/directed-accesses.ts";
+import { keptAtPrimary } from "./slice/private-tables.ts";
 import { secretKeys } from "./slice/secret-keys.ts";
 import { verdictsOf } from "./slice/verdicts.ts";
 import { checkWorkflows } from "./slice/workflow-uses.ts";
@@ -60,7 +61,7 @@ export function buildWith(
     isSetFunction: (declaration) => isSetFunction(tags, declaration),
     services,
   });
-  const directions = readDirections(loaded.program, schema, tags);
+  const directed = readDirections(loaded.program, schema, tags);
   if (started.compiler !== null) started.compiler.roots = rootsOf(schema);
   const resolved = started.compile(); // parse
   resolved.module?.drop();
@@ -68,7 +69,7 @@ export function buildWith(
   const indexes = checkIndexes(resolved, schema.indexes); // check
   const texts = checkTexts(resolved); // check
   const messages = fromProgram(resolved, fallback);
-  const compiled = [...messages, ...schema.diagnostics, ...directions.diagnostics, ...noHandlers(schema, fallback)];
+  const compiled = [...messages, ...schema.diagnostics, ...directed.diagnostics, ...noHandlers(schema, fallback)];
   const places = { sources: loaded.program.sources, fallback };
   const found = withoutConsequences(
     { checked: mistakes, compiled, used: [...uses, ...indexes, ...texts.found] },
@@ -76,33 +77,37 @@ export function buildWith(
   );
   if (hasErrors(found)) return failedWith(found);
 
-  const derived = verdictsOf(slicer, resolved, frontEnd(input, schema, directions), schema); // lower, infer, slice, emit
-  const misused = checkWorkflows(resolved, schema, directions); // slice
+  const verdicts = verdictsOf(slicer, resolved, frontEnd(input, schema, directed), schema); // lower, infer, slice, emit
+  const misused = checkWorkflows(resolved, schema, directed); // slice
   if (misused.length > 0) return failedWith([...found, ...misused]);
-  const accesses = directedAccesses(resolved, request, sources, schema, directions); // slice
+  const own = directedAccesses(resolved, request, sources, schema, directed); // slice
+  const kept = keptAtPrimary(schema, directed, verdicts, own); // slice
+  if (kept.diagnostics.length > 0) return failedWith([...found, ...kept.diagnostics]);
+  const { directions, derived, known: accesses } = kept;
   const keyed = secretKeys(schema.handlers, derived, accesses); // slice
   if (keyed.length > 0) return failedWith([...found, ...keyed]);
   const aborts = abortCodesOf(resolved, schema); // schema
   const asking = handlersWithTasks(resolved, schema); // slice
   const told = [...found, ...ticksWithCaller(resolved, schema, directions.tasks)]; // slice
-  const analysis = analysisOf(told, schema, directions, derived, accesses, aborts, asking);
+  const known = { accesses, aborts, asking, keptBy: kept.keptBy };
+  const analysis = analysisOf(told, schema, directions, derived, known);
   onAnalyzed?.(analysis);
   if (input.modules === false) return { ...NOTHING, ...analysis };
 
-  const known = { ...request, inferred: inferredShapes(loaded.program).all };
+  const typed = { ...request, inferred: inferredShapes(loaded.program).all };
   const checked = { arithmetic: { overflow: "traps", wrapping }, texts: texts.computed } as const;
   if (input.rewritten !== undefined) {
     const table = schema.tables.find(({ name }) => name === input.rewritten);
-    const wasm = table === undefined ? NOTHING.wasm : compileRewriting(schema, table, { ...known, ...checked }); // codegen, modules
+    const wasm = table === undefined ? NOTHING.wasm : compileRewriting(schema, table, { ...typed, ...checked }); // codegen, modules
     return { ...NOTHING, ...analysis, wasm };
   }
-  const f = compileHandlers(schema, directions, { ...known, ...checked }, fallback); // codegen, modules
+  const f = compileHandlers(schema, directions, { ...typed, ...checked }, fallback); // codegen, modules
   if (hasErrors(f.diagnostics)) return failedWith([...told, ...f.diagnostics]);
-  const rw = compileReadWriteSets(derived, [...directions.given.values()], schema, known, fallback); // codegen, modules
+  const rw = compileReadWriteSets(derived, [...directions.given.values()], schema, typed, fallback); // codegen, modules
   const all = [...told, ...f.diagnostics, ...rw.diagnostics];
   if (hasErrors(all)) return failedWith(all);
   return {
-    ...analysisOf(all, schema, directions, rw.derived, accesses, aborts, asking),
+    ...analysisOf(all, schema, directions, rw.derived, known),
     wasm: f.wasm,
     rwWasm: rw.wasm,
   };

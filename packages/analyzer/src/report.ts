@@ -20,6 +20,7 @@ import { documentationOf } from "./schema/documentation.ts";
 import { recordTypes, type HandlerSchema, type Schema, type ServiceSchema } from "./schema/schema.ts";
 import type { KnownByHandler } from "./slice/directed-accesses.ts";
 import { NOT_KNOWN, type KnownAccesses } from "./slice/known-accesses.ts";
+import type { KeptBy } from "./slice/private-tables.ts";
 
 /** How the accesses of a handler are known; see `HandlerPlan` of the protocol. */
 export type PlanReport =
@@ -28,8 +29,8 @@ export type PlanReport =
   | { readonly kind: "recorded"; readonly reason: Diagnostic }
   /** The developer wrote its read/write-set function. */
   | { readonly kind: "given"; readonly function: { readonly name: string; readonly span: Span } }
-  /** The developer chose it, here. */
-  | { readonly kind: "near-storage"; readonly span: Span }
+  /** The developer chose it, here. `keptBy`: by the tag of a private table; null: by one of the handler. */
+  | { readonly kind: "near-storage"; readonly span: Span; readonly keptBy: KeptBy | null }
   /** It has the tag `@workflow`, here. */
   | { readonly kind: "workflow"; readonly span: Span };
 
@@ -88,6 +89,10 @@ export interface TableReport {
   readonly type: ValueType;
   /** The variable in its declaration. */
   readonly span: Span;
+  /** It has the tag `@private`: handlers that touch it run at the primary. */
+  readonly isPrivate: boolean;
+  /** It has the tag `@audited`: the primary runs each followup that writes to it, and compares. */
+  readonly isAudited: boolean;
 }
 
 /** All that is known before there is WebAssembly. */
@@ -108,15 +113,24 @@ export interface Analysis {
   readonly named: NamedTypes;
 }
 
-/** `found`: the diagnostics but those of the verdicts. `asking`: the handlers that may ask for tasks. */
+/** Known of handlers besides their verdicts. */
+export interface KnownOfHandlers {
+  /** The accesses of those without a verdict. */
+  readonly accesses: KnownByHandler;
+  readonly aborts: ReadonlyMap<string, readonly string[] | null>;
+  /** Those that may ask for tasks. */
+  readonly asking: ReadonlySet<string>;
+  /** Those that run at the primary because of a private table. */
+  readonly keptBy: ReadonlyMap<string, KeptBy>;
+}
+
+/** `found`: the diagnostics but those of the verdicts. */
 export function analysisOf(
   found: readonly Diagnostic[],
   schema: Schema,
   directions: Directions,
   derived: ReadonlyMap<string, Derived>,
-  known: KnownByHandler,
-  aborts: ReadonlyMap<string, readonly string[] | null>,
-  asking: ReadonlySet<string>,
+  { accesses, aborts, asking, keptBy }: KnownOfHandlers,
 ): Analysis {
   const ofVerdicts = [...derived.values()].flatMap((verdict) =>
     verdict.kind === "sliced" ? verdict.diagnostics : [verdict.reason],
@@ -131,10 +145,11 @@ export function analysisOf(
           handler,
           directions,
           derived.get(handler.name),
-          known.get(handler.name),
+          accesses.get(handler.name),
           // A workflow may fail as any of its steps.
           directions.workflows.has(handler.name) ? null : (aborts.get(handler.name) ?? null),
           asking.has(handler.name) || directions.workflows.has(handler.name),
+          keptBy.get(handler.name) ?? null,
         ),
         withBlobs.has(handler.name) && !directions.workflows.has(handler.name),
       ),
@@ -144,6 +159,8 @@ export function analysisOf(
       name,
       type,
       span: spanOfRange(declaration.name.range),
+      isPrivate: directions.privateTables.has(name),
+      isAudited: directions.auditedTables.has(name),
     })),
     indexes: schema.indexes.map(({ name, table, fields, unique }) => ({ name, table, fields, unique })),
     records: recordTypes(schema.records),
@@ -169,12 +186,13 @@ function report(
   known: KnownAccesses | undefined,
   abortCodes: readonly string[] | null,
   mayEffect: boolean,
+  keptBy: KeptBy | null,
 ): HandlerReport {
   const { range } = handler.declaration.name;
   const span = spanOfRange(range);
   const documentation = documentationOf(range.source.text, span.start);
   const tasks = directions.tasks.get(handler.name) ?? null;
-  const plan = planOf(handler, directions, derived, known);
+  const plan = planOf(handler, directions, derived, keptBy, known);
   return {
     name: handler.name,
     file: span.file,
@@ -224,6 +242,7 @@ function planOf(
   { name }: HandlerSchema,
   { given, nearStorage, workflows }: Directions,
   derived: Derived | undefined,
+  keptBy: KeptBy | null,
   known = NOT_KNOWN,
 ): Omit<
   HandlerReport,
@@ -249,7 +268,7 @@ function planOf(
   }
   const chosen = nearStorage.get(name);
   if (chosen !== undefined) {
-    const plan = { kind: "near-storage", span: chosen } as const;
+    const plan = { kind: "near-storage", span: chosen, keptBy } as const;
     return { ...nothing, ...patterns, plan, steps: { handler: knownSteps, readWriteSet: null } };
   }
   const workflow = workflows.get(name);

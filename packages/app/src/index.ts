@@ -64,6 +64,7 @@ export {
   parseLocations,
   withCommonDistance,
 } from "./config/locations.ts";
+export { isRegionIn, regionWords } from "./config/jurisdictions.ts";
 export { DEFAULT_ENVIRONMENT, type Target, bucketOf, targetOf } from "./config/target.ts";
 export {
   type ClassBinding,

@@ -23,12 +23,12 @@ const PROJECT = fileURLToPath(new URL("fixtures/bank", import.meta.url));
 
 /** Each with items of its own: names begin with the prefix. */
 const LOCATIONS = {
-  whole: { prefix: "w-", cache: { kind: "memory", memoryBytes: 1_000_000 } },
+  whole: { prefix: "w-", cache: { kind: "memory", memoryBytes: 1_000_000, maxAgeHours: 168 } },
   object: {
     prefix: "o-",
-    cache: { kind: "durable-object", memoryBytes: 0, objectBytes: 1_000_000, timeoutMs: 60_000 },
+    cache: { kind: "durable-object", memoryBytes: 0, objectBytes: 1_000_000, timeoutMs: 60_000, maxAgeHours: 168 },
   },
-  kv: { prefix: "k-", cache: { kind: "kv", memoryBytes: 0, timeoutMs: 60_000 } },
+  kv: { prefix: "k-", cache: { kind: "kv", memoryBytes: 0, timeoutMs: 60_000, maxAgeHours: 168 } },
 } as const satisfies Record<string, { readonly prefix: string; readonly cache: CacheChoice }>;
 type LocationName = keyof typeof LOCATIONS;
 const NAMES = Object.keys(LOCATIONS) as readonly LocationName[];
@@ -44,8 +44,12 @@ const DOOR = `
 
 interface ObjectDoor {
   run(...statements: readonly string[]): Promise<void>;
-  getMany(application: string, units: readonly string[]): Promise<readonly { unit: string; entry: Entry }[]>;
-  putMany(application: string, puts: readonly unknown[], maxBytes: number): Promise<void>;
+  getMany(
+    application: string,
+    units: readonly string[],
+    maxAgeMs: number,
+  ): Promise<readonly { unit: string; entry: Entry }[]>;
+  putMany(application: string, puts: readonly unknown[], manner: object): Promise<void>;
 }
 
 let folder: string;
@@ -210,31 +214,35 @@ const lie =
   (id: CommitId): Damage =>
   async () => {
     const door = await objectDoor();
-    const [held] = await door.getMany("bank", [ACCOUNT]);
-    const [other] = await door.getMany("bank", ["accounts/o-bob"]);
+    const [held] = await door.getMany("bank", [ACCOUNT], 1e12);
+    const [other] = await door.getMany("bank", ["accounts/o-bob"], 1e12);
     const entry = entryOf(id, other?.entry.value ?? null);
-    await door.putMany("bank", [{ unit: ACCOUNT, entry, disproved: held?.entry.version }], 1e9);
+    await door.putMany("bank", [{ unit: ACCOUNT, entry, disproved: held?.entry.version }], {
+      maxBytes: 1e9,
+      maxAgeMs: 1e12,
+      sinceMs: 1e15,
+    });
   };
 
 const OBJECT_DAMAGE: Readonly<Record<string, Damage>> = {
-  wiped: statements("DELETE FROM entries_2"),
-  "its table is gone": statements("DROP TABLE IF EXISTS entries_2"),
+  wiped: statements("DELETE FROM entries_3"),
+  "its table is gone": statements("DROP TABLE IF EXISTS entries_3"),
   "remembered, to be rolled back": statements(
     "DROP TABLE IF EXISTS earlier",
-    "CREATE TABLE earlier AS SELECT * FROM entries_2",
+    "CREATE TABLE earlier AS SELECT * FROM entries_3",
   ),
   "rolled back": statements(
-    "CREATE TABLE IF NOT EXISTS earlier AS SELECT * FROM entries_2",
-    "DELETE FROM entries_2",
-    "INSERT INTO entries_2 SELECT * FROM earlier",
+    "CREATE TABLE IF NOT EXISTS earlier AS SELECT * FROM entries_3",
+    "DELETE FROM entries_3",
+    "INSERT INTO entries_3 SELECT * FROM earlier",
   ),
-  "half of it lost": statements("DELETE FROM entries_2 WHERE sequence % 2 = 0"),
-  "torn values": statements("UPDATE entries_2 SET value = substr(value, 1, length(value) / 2)"),
-  garbage: statements("UPDATE entries_2 SET value = randomblob(24), hash = hex(randomblob(8))"),
-  "garbage for versions": statements("UPDATE entries_2 SET commit_id = 'ffffffff-ffffffffffff'"),
+  "half of it lost": statements("DELETE FROM entries_3 WHERE sequence % 2 = 0"),
+  "torn values": statements("UPDATE entries_3 SET value = substr(value, 1, length(value) / 2)"),
+  garbage: statements("UPDATE entries_3 SET value = randomblob(24), hash = hex(randomblob(8))"),
+  "garbage for versions": statements("UPDATE entries_3 SET commit_id = 'ffffffff-ffffffffffff'"),
   "every value that of another unit": statements(
-    `UPDATE entries_2 SET (commit_id, hash, seal, value) =
-       (SELECT commit_id, hash, seal, value FROM entries_2 AS other WHERE other.sequence <> entries_2.sequence LIMIT 1)`,
+    `UPDATE entries_3 SET (commit_id, hash, seal, value) =
+       (SELECT commit_id, hash, seal, value FROM entries_3 AS other WHERE other.sequence <> entries_3.sequence LIMIT 1)`,
   ),
   "a lie from the past": lie(commitId(1, 0)),
   "a lie from the future": lie(commitId(0xffff, 0)),

@@ -265,6 +265,21 @@ describe("radical deploy", () => {
     expect(cloudflare.unknown).toEqual([]);
   });
 
+  test("its caches are emptied by the name of the environment", async () => {
+    const purged = async (...args: readonly string[]): Promise<unknown> => {
+      const { code, stdout } = await run("cache", "purge", "--env", "production", "--json", ...args);
+      return { code, ...(JSON.parse(stdout) as object) };
+    };
+    const ofOne = (entries: number) => ({ code: 0, purged: [{ location: null, entries }], stopped: false });
+    // The put follows the answer.
+    await expect.poll(() => purged("--table", "visits", "--key", "home"), { timeout: 120_000 }).toEqual(ofOne(1));
+    expect(await purged()).toEqual(ofOne(0));
+    expect(await purged("--url", "http://127.0.0.1:1")).toMatchObject({
+      code: 1,
+      error: { message: expect.stringContaining("empties no caches") as unknown },
+    });
+  });
+
   test("a second run changes nothing and says so", async () => {
     const mark = cloudflare.requests.length;
     const { stdout } = await run("deploy", "--yes", "--json");

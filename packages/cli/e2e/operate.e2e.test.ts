@@ -192,7 +192,7 @@ describe.runIf(parts.includes("tail and doctor"))("radical metrics", () => {
   test("a server that is not there", async () => {
     const { code, stderr } = await radical(["metrics", "--primary", "http://127.0.0.1:1"], {
       cwd: project.folder,
-      env: { RADICAL_KEYS: `main:${"ab".repeat(32)}` },
+      env: { RADICAL_ADMIN_KEYS: privateKeyText(newAdministrationKey("main")) },
     });
     expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining("was not reached") });
   });

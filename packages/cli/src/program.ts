@@ -1,8 +1,10 @@
 /** The command `radical` with its subcommands. `pnpm docs:reference` writes their help into docs/cli.md. */
 import type { Program } from "@radical/command-line";
 import { analyzeCommand } from "./commands/analyze.ts";
+import { backupCommand, restoreCommand } from "./commands/backup.ts";
 import { benchCommand } from "./commands/bench.ts";
 import { buildCommand } from "./commands/build.ts";
+import { cacheCommand } from "./commands/cache.ts";
 import { completionCommand } from "./commands/completion.ts";
 import { dashboardCommand } from "./commands/dashboard.ts";
 import { dataCommand } from "./commands/data.ts";
@@ -38,6 +40,8 @@ export function radicalProgram(): Program {
       explainCommand,
       benchCommand,
       dataCommand,
+      backupCommand,
+      restoreCommand,
       deployCommand,
       deploymentsCommand,
       rollbackCommand,
@@ -52,6 +56,7 @@ export function radicalProgram(): Program {
       tasksCommand,
       schedulesCommand,
       workflowsCommand,
+      cacheCommand,
       dashboardCommand,
       lspCommand,
       completionCommand(radicalProgram),

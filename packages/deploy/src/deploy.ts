@@ -1,6 +1,7 @@
 /** `radical deploy` as a function: checks → plan → confirm → steps, primary first. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type AppBuild, type Project, type Target, targetOf } from "@radical/app";
+import { hasBlobs } from "@radical/protocol";
 import { CommandError, EXIT_USAGE } from "@radical/app/command-error";
 import { type AdminAddress, operatorKeys } from "@radical/admin";
 import { awsDescription, awsHalf, awsPlaceOf } from "./aws-half.ts";
@@ -13,6 +14,7 @@ import { newDeploymentId } from "./edge/deployment-record.ts";
 import { type EdgeState, edgeHalf, subdomainOf } from "./edge/edge-steps.ts";
 import { type OpenEdge, openEdge } from "./edge/open-edge.ts";
 import { originsOf } from "./edge/wrangler-config.ts";
+import { jurisdictionWords } from "./jurisdiction.ts";
 import { ownPrimary } from "./own-primary.ts";
 import { checkNothingPending } from "./pending-intents.ts";
 import { type OlderWorkflows, olderWorkflows, olderWorkflowsWords } from "./planned-effects.ts";
@@ -169,6 +171,11 @@ async function deployTo(
     onProgress: (words) => onEvent({ kind: "note", words }),
     ...(signal === undefined ? {} : { signal }),
   });
+  const { jurisdiction } = config;
+  if (jurisdiction !== null) {
+    const at = { jurisdiction, region: aws?.access.region ?? null, hasBlobs: hasBlobs(build.app.manifest.records) };
+    onEvent({ kind: "note", words: jurisdictionWords(at) });
+  }
   // The one half needs to know what the other one finds.
   const primarySteps = options.finalize === true ? [...primary.steps, upgradeStep(primary)] : primary.steps;
   const steps = options.only === "primary" ? primarySteps : [...primarySteps, ...edge.steps];
@@ -355,6 +362,7 @@ function settingsOf({
     alarmEmail: aws.alarmEmail ?? DEFAULT_PRIMARY_SETTINGS.alarmEmail,
     alarmTopic: aws.alarmTopic ?? DEFAULT_PRIMARY_SETTINGS.alarmTopic,
     shellAccess: aws.shellAccess ?? DEFAULT_PRIMARY_SETTINGS.shellAccess,
+    tables: aws.tables?.[environment] ?? DEFAULT_PRIMARY_SETTINGS.tables,
     readLeaseMs,
     application,
     environment,

@@ -9,13 +9,15 @@ export interface Deployed {
   readonly edge: OpenEdge;
   /** Of one storage: one of them leads. */
   readonly servers: readonly PrimaryAddress[];
+  /** Where the application is reached; null: its configuration names no host. */
+  readonly origin: string | null;
 }
 
 /** Throws a CommandError if nobody is logged in, or there is no primary. */
 export async function findDeployed(choice: PrimaryChoice): Promise<Deployed> {
   const edge = await openEdge(choice.project, choice.target, choice.environment);
-  const { primary } = await deployedPrimary(choice, edge);
-  return { edge, servers: serversOf(primary) };
+  const { primary, origin } = await deployedPrimary(choice, edge);
+  return { edge, servers: serversOf(primary), origin };
 }
 
 /** `description`: of a primary, as `radical deploy` keeps it. */

@@ -89,7 +89,7 @@ export interface Edge {
 /** Throws a CommandError for a Worker that can't be started. */
 export async function startEdge(options: EdgeOptions, files: WorkerFiles): Promise<Edge> {
   const token = randomUUID();
-  let current = files;
+  let current = servableHere(files);
   // It is large: commands that start nothing do without it.
   const { Log, LogLevel, Miniflare } = await import("miniflare");
   const optionsFor = (port: number): MiniflareOptions => ({
@@ -157,7 +157,8 @@ export async function startEdge(options: EdgeOptions, files: WorkerFiles): Promi
 
   return {
     url: url.origin,
-    reload: async (next) => {
+    reload: async (given) => {
+      const next = servableHere(given);
       const before = current;
       const isSame = next.worker === before.worker && isDeepStrictEqual(next.assets, before.assets);
       current = next;
@@ -191,6 +192,14 @@ export async function startEdge(options: EdgeOptions, files: WorkerFiles): Promi
     },
     close: () => miniflare.dispose(),
   };
+}
+
+/** workerd has no jurisdictions, and all of it is on one machine. */
+function servableHere(files: WorkerFiles): WorkerFiles {
+  const manifest = JSON.parse(files.manifest) as Manifest;
+  if (manifest.cache.kind !== "durable-object" || manifest.cache.jurisdiction === undefined) return files;
+  const { jurisdiction: _, ...cache } = manifest.cache;
+  return { ...files, manifest: JSON.stringify({ ...manifest, cache } satisfies Manifest) };
 }
 
 /** What an application's own Worker throws when it is loaded, as workerd writes it to its log. */

@@ -12,6 +12,8 @@ export {
   type CandidateEvent,
   type HeldLeadership,
   type Leadership,
+  nextEpoch,
+  setBackLeadership,
 } from "./core/leadership.ts";
 export { type CoreOptions, DEFAULT_CORE_OPTIONS } from "./core/core-options.ts";
 export { type LockWait, LviCore, type Now, type Recovered } from "./core/lvi-core.ts";

@@ -21,6 +21,7 @@ import {
   type ScheduleAnswer,
   type ScheduleList,
   type ScheduleQuestion,
+  type RulesByTable,
   type SecretNames,
   type ServicesStatus,
   type SetLeft,
@@ -95,6 +96,7 @@ const ALARMS: ReadonlySet<NoteName> = new Set([
   "overdue_intent_alarm",
   "wrote_on_get_alarm",
   "outside_tables_alarm",
+  "forged_alarm",
   "workflow_stuck_alarm",
   "task_dead",
 ]);
@@ -410,6 +412,7 @@ export class Engine {
       readonly services?: ServiceTable;
       readonly isAside?: boolean;
       readonly secrets?: SecretNames | undefined;
+      readonly tableRules?: RulesByTable | undefined;
     } = {},
   ): Promise<void> {
     await this.#asking(() => this.#changeModule(module.hash, () => this.#options.storage.storeModule(module, content)));

@@ -14,8 +14,7 @@ export function storageWithFailpoints(storage: Storage): Storage {
     readSchema: () => storage.readSchema(),
     upgrade: (epoch, isFinished) => storage.upgrade(epoch, isFinished),
     readLeadership: () => storage.readLeadership(),
-    acquireLeadership: (seen, termMs, readLeaseMs, leader) =>
-      storage.acquireLeadership(seen, termMs, readLeaseMs, leader),
+    acquireLeadership: (...leadership) => storage.acquireLeadership(...leadership),
     // A term of 0 gives the leadership up.
     renewLeadership: (epoch, termMs) =>
       termMs === 0

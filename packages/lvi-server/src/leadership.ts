@@ -5,6 +5,7 @@ import {
   type HeldLeadership,
   heldUntilMs,
   type Leadership,
+  nextEpoch,
   renewalMs,
 } from "./core/leadership.ts";
 import type { Log } from "./log.ts";
@@ -18,6 +19,8 @@ export interface LeadershipOptions {
   readonly leader: string | null;
   readonly log: Log;
   readonly clock: MonotonicClock;
+  /** Milliseconds by the wall clock. */
+  readonly wallMs: () => number;
   /** Called at each look at which another server leads. */
   readonly onStandby: (leadership: Leadership) => void;
 }
@@ -35,7 +38,7 @@ export const PROCESS_CLOCK: MonotonicClock = {
 
 /** Resolves when this server leads. Rejects if storage can't be read at all, and with a WrongSchemaError if it can't be served. */
 export async function acquireLeadership(options: LeadershipOptions): Promise<HeldLeadership> {
-  const { storage, termMs, log, clock, onStandby } = options;
+  const { storage, termMs, log, clock, wallMs, onStandby } = options;
   const leader = options.leader ?? undefined;
   const candidate = new Candidate(termMs);
   let effect = candidate.step(clock.now(), { kind: "read", leadership: await storage.readLeadership() });
@@ -56,12 +59,13 @@ export async function acquireLeadership(options: LeadershipOptions): Promise<Hel
         case "read":
           event = { kind: "read", leadership: await storage.readLeadership() };
           break;
-        case "acquire":
-          event = {
-            kind: "acquired",
-            leadership: await storage.acquireLeadership(effect.seen, effect.termMs, effect.readLeaseMs, leader),
-          };
+        case "acquire": {
+          const { seen, readLeaseMs } = effect;
+          const epoch = nextEpoch(seen.epoch, wallMs());
+          const leadership = await storage.acquireLeadership(seen, effect.termMs, readLeaseMs, leader, epoch);
+          event = { kind: "acquired", leadership };
           break;
+        }
         case "wait":
           await clock.sleep(effect.ms);
           event = { kind: "waited" };

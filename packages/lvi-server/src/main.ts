@@ -127,6 +127,7 @@ async function run(given: GivenOptions, options: Options): Promise<void> {
       retentionMs,
       outcomeRetentionMs: options.outcomeRetentionMs,
       moduleRetentionMs,
+      auditedPart: options.auditPercent / 100,
     },
     location: {
       executions: options.locationExecutions,

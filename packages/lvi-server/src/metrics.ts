@@ -28,6 +28,7 @@ const ALARMS = {
   overdue_intent_alarm: "overdue_intent",
   wrote_on_get_alarm: "wrote_on_get",
   outside_tables_alarm: "outside_tables",
+  forged_alarm: "forged",
   workflow_stuck_alarm: "workflow_stuck",
 } as const satisfies Partial<Record<NoteName, string>>;
 
@@ -99,6 +100,10 @@ export class Metrics {
     "radical_updates_total",
     "Units that locations were told of, and that were left out.",
   );
+  readonly #updateBytes = this.#counter(
+    "radical_updates_bytes_total",
+    "Bytes of what locations that listen were told.",
+  ).child({});
   readonly #storage = this.#histogram("radical_storage_operation_seconds", "Operations of primary storage.");
   readonly #storageFailures = this.#counter("radical_storage_failures_total", "Those that failed.");
   readonly #runs = this.#histogram("radical_run_seconds", "Runs in worker threads, without their wait for one.");
@@ -268,6 +273,7 @@ export class Metrics {
       case "overdue_intent_alarm":
       case "wrote_on_get_alarm":
       case "outside_tables_alarm":
+      case "forged_alarm":
       case "workflow_stuck_alarm":
         this.#alarms.child({ alarm: ALARMS[name] }).count++;
         return;
@@ -316,6 +322,8 @@ export class Metrics {
       case "stored_outcome":
       case "followup_lost":
       case "re_execution_killed":
+      case "audit_passed":
+      case "audit_given_up":
       case "abandoned_intent":
       case "contended":
       case "task_done":
@@ -371,6 +379,10 @@ export class Metrics {
 
   updated(isSent: boolean, units: number): void {
     this.#updates.child({ result: isSent ? "sent" : "left_out" }).count += units;
+  }
+
+  updateBytes(bytes: number): void {
+    this.#updateBytes.count += bytes;
   }
 
   operated(operation: string, tookMs: number, failure: "none" | "unknown" | null): void {

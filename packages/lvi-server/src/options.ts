@@ -187,6 +187,14 @@ export const SETTINGS = {
     most: 100,
     words: "share of the workers' time that one location's handlers may take in the long run; 100: no limit",
   },
+  auditPercent: {
+    kind: "number",
+    default: 1,
+    least: 0,
+    most: 100,
+    words:
+      "share of the followups that are compared with a run here before they are applied; those of tables with the tag @audited always are",
+  },
   logLevel: {
     kind: "choice",
     of: LOG_LEVELS,

@@ -35,6 +35,7 @@ import { ProcessVitals } from "./process-vitals.ts";
 import { readSchedules } from "./schedules-read.ts";
 import { ServiceCaller } from "./service-caller.ts";
 import { observedStorage } from "./storage/observed-storage.ts";
+import { LOOK_MS, QuietTimes } from "./storage/quiet-times.ts";
 import { SealedStorage } from "./storage/sealing/sealed-storage.ts";
 import type { SealingKeyStore } from "./storage/sealing/sealing-key.ts";
 import { SqliteStorage } from "./storage/sqlite-storage.ts";
@@ -157,11 +158,13 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const opened: Storage =
     typeof options.storage === "string" ? new SqliteStorage(options.storage, options.keys.callHashes) : options.storage;
   const { sealing, core: { retentionMs = DEFAULT_CORE_OPTIONS.retentionMs } = {} } = options;
+  const quiet = quietTimesOf(opened, () => epoch, log);
+  const watched = quiet?.observing(opened) ?? opened;
   const sealed =
     sealing === undefined
       ? null
-      : new SealedStorage(opened, { givesUp: false, ...sealing, retentionMs, log, nowMs: now });
-  const storage = observedStorage(storageWithFailpoints(sealed ?? opened), (operation, tookMs, failure) =>
+      : new SealedStorage(watched, { givesUp: false, ...sealing, retentionMs, log, nowMs: now });
+  const storage = observedStorage(storageWithFailpoints(sealed ?? watched), (operation, tookMs, failure) =>
     metrics.operated(operation, tookMs, failure),
   );
   const { keys, heartbeatMs } = options;
@@ -210,6 +213,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     leader: options.advertise ?? null,
     log,
     clock: PROCESS_CLOCK,
+    wallMs: now,
     onStandby: ({ leader }: Leadership) => (state = { kind: "not-serving", reason: "standby", leader: leader ?? null }),
   };
   /** Until then read leases of an earlier server may live. */
@@ -271,6 +275,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       leadership: storage.isExclusive ? null : leadership,
       readLeasesUntilMs: acquired.readLeasesUntilMs,
       namedReadLeaseMs: acquired.readLeaseMs,
+      ...(acquired.setBackEpoch === undefined ? {} : { setBackEpoch: acquired.setBackEpoch }),
     };
     const ahead: Ahead = { ms: options.virtualTimeMs ?? 0 };
     const coreNow = (): Now => ({ monotonicMs: PROCESS_CLOCK.now(), wallMs: now() + ahead.ms, aheadMs: ahead.ms });
@@ -326,7 +331,13 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
           checkAbi(content, schema);
           const plans = new Map(Object.entries(plansOf(content)));
           const atMs = coreNow().wallMs;
-          const { indexes: named = [], tasks: rules = {}, services: declared = {}, secrets } = content;
+          const {
+            indexes: named = [],
+            tasks: rules = {},
+            services: declared = {},
+            secrets,
+            tables: tableRules,
+          } = content;
           // Also if the clock was set back.
           if (!isAside) putAtMs = Math.max(putAtMs + 1, atMs);
           if (!isAside) aside.delete(hash);
@@ -335,7 +346,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
           const workerUrl = worker === null ? {} : { workerUrl: worker };
           const used = { usedAtMs: atMs, registeredAtMs: atMs, ...put };
           const module = { hash, plans, tables: tablesOf(content), indexes: named, ...used, ...workerUrl };
-          await engine.registerModule(module, bytes, { rules, services: declared, isAside, secrets });
+          await engine.registerModule(module, bytes, { rules, services: declared, isAside, secrets, tableRules });
           log.info("module_registered", { module: hash, handlers: plans.size });
           if (isAside) return;
           // An operator's configuration counts more.
@@ -357,9 +368,12 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     // The server before may have ended between a registration and this.
     void engine.retryMisfits();
 
+    const looking = setInterval(() => quiet?.look(), LOOK_MS);
+    looking.unref();
     let closing: Promise<void> | null = null;
     const close = async (drainMs: number): Promise<void> => {
       state = { kind: "draining", ...serving };
+      clearInterval(looking);
       const drained = engine.drain(drainMs);
       failpoint("stop.draining");
       await drained;
@@ -408,6 +422,17 @@ function checkAbi({ abi }: ModuleContent, schema: SchemaState | null): void {
   );
 }
 
+/** Null: the storage does not keep them. */
+function quietTimesOf(storage: Storage, epoch: () => number, log: Log): QuietTimes | null {
+  if (storage.keepQuietTime === undefined) return null;
+  const clock = { monotonicMs: () => PROCESS_CLOCK.now(), wallMs: () => Date.now() };
+  return new QuietTimes(clock, (time) => {
+    storage
+      .keepQuietTime?.(epoch(), time)
+      .catch((error: unknown) => log.warn("quiet_time_not_kept", { reason: String(error) }));
+  });
+}
+
 const WORKER_URL_MISSING =
   "the module has services, and this server does not know where to call them, so their tasks wait: set --worker-url";
 
@@ -433,8 +458,8 @@ async function currentModule(
   const last = put.toSorted((a, b) => (b.putAtMs ?? 0) - (a.putAtMs ?? 0))[0];
   const content = last === undefined ? null : await storage.moduleContent(last.hash);
   if (last === undefined || content === null) return {};
-  const { tasks: rules = {}, services = {} } = decodeModuleContent(content);
-  return { current: { module: last.hash, rules, services } };
+  const { tasks: rules = {}, services = {}, tables: tableRules = {} } = decodeModuleContent(content);
+  return { current: { module: last.hash, rules, services, tableRules } };
 }
 
 /**

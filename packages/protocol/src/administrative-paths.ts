@@ -11,6 +11,7 @@ import {
   TIME_PATH,
   UPGRADE_PATH,
 } from "./administration.ts";
+import { CACHES_PATH } from "./cache-orders.ts";
 import { LIVES_PATH } from "./life.ts";
 import { METRICS_PATH } from "./server-metrics.ts";
 import { TASK_ORDERS_PATH, TASKS_PATH } from "./task-administration.ts";
@@ -34,5 +35,6 @@ export const ADMINISTRATIVE_PATHS = [
   SAMPLES_PATH,
   LIVES_PATH,
   CONTENTION_PATH,
+  CACHES_PATH,
   DATA_PATH,
 ] as const;

@@ -148,7 +148,7 @@ export interface DashboardHandler {
   readonly transformations: readonly DashboardTransformation[];
   /** Estimated steps of the handler, and of the function that tells its set; null: not known, or there is none. */
   readonly steps: { readonly handler: number | null; readonly readWriteSet: number | null };
-  /** Why it has no derived set, in the words of the diagnostic; null: it has one. */
+  /** Why it has no derived set, in the words of the diagnostic, or by which private table; null: it has one, or none by choice. */
   readonly reason: string | null;
   /** The source of the derived read/write-set function; null: there is none. */
   readonly slice: string | null;

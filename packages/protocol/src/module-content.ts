@@ -8,6 +8,7 @@ import { isIndexName } from "./index-entry.ts";
 import { MalformedError } from "./malformed-error.ts";
 import type { SecretNames } from "./secret.ts";
 import { readServiceRules, type ServiceRules, writeServiceRules } from "./services.ts";
+import { readTableRules, type RulesByTable, writeTableRules } from "./table-rules.ts";
 import { readTaskRules, type TaskRules, writeTaskRules } from "./task-rules.ts";
 import { ABI_VERSION, OLDEST_ABI_VERSION } from "./wire-version.ts";
 
@@ -87,6 +88,9 @@ const TASKS_SINCE = 11;
 /** A module may have the section `secrets` from this version of the ABI on. */
 const SECRETS_SINCE = 11;
 
+/** A module may have the section `tables` from this version of the ABI on. */
+const TABLES_SINCE = 11;
+
 /** The tables that a handler can read and write, by name, in the order of their keys; a run may touch fewer. */
 export interface HandlerTables {
   readonly reads: readonly string[];
@@ -113,6 +117,8 @@ export interface ModuleContent {
   readonly tasks?: Readonly<Record<string, TaskRules>>;
   /** The parameters that are secrets, by name of the handlers and services that have some; left out: none has. */
   readonly secrets?: SecretNames;
+  /** The rules of tables that have some; left out: none has. */
+  readonly tables?: RulesByTable;
   /** The handlers, f. */
   readonly wasm: Uint8Array;
   /** The read/write-set functions, f^rw, of the handlers that are sliced or given. */
@@ -146,12 +152,21 @@ export interface ModuleNeeds {
   readonly tasks?: boolean;
   /** It has parameters that are secrets. */
   readonly secrets?: boolean;
+  /** It states rules of tables. */
+  readonly tables?: boolean;
 }
 
 /** The version of the ABI that a module built now states. `imports`: the host functions that its programs import. */
 export function leastAbi(
   imports: Iterable<string>,
-  { indexes = false, blobs = false, services = false, tasks = false, secrets = false }: ModuleNeeds = {},
+  {
+    indexes = false,
+    blobs = false,
+    services = false,
+    tasks = false,
+    secrets = false,
+    tables = false,
+  }: ModuleNeeds = {},
 ): number {
   return Math.max(
     SECTIONS_SINCE,
@@ -159,6 +174,7 @@ export function leastAbi(
     blobs ? BLOBS_SINCE : 0,
     services || tasks ? TASKS_SINCE : 0,
     secrets ? SECRETS_SINCE : 0,
+    tables ? TABLES_SINCE : 0,
     abiOfImports(imports),
   );
 }
@@ -174,6 +190,8 @@ export function leastAbi(
  * - `secrets`: a map in order of the names of handlers and services, of the names of their parameters that are secrets, in order.
  *   A module without secrets lacks the section.
  * - `services`: a map in order of the names, of `[key window in ms, once]` (`services.ts`). A module without lacks the section.
+ * - `tables`: a map in order of the names of tables, of `[private, audited]` (`table-rules.ts`). A module without such rules lacks
+ *   the section.
  * - `tasks`: a map in order of the names of handlers and services, of `[attempts, limit, schedule]` (`task-rules.ts`). A module
  *   that states no such rule lacks the section.
  *
@@ -200,14 +218,16 @@ function fieldsOf(abi: number): number {
   return abi >= SECTIONS_SINCE ? 4 : abi >= SPECULATION_FUEL_SINCE ? 9 : 8;
 }
 
-type Described = Pick<ModuleContent, "limits" | "handlers" | "indexes" | "secrets" | "services" | "tasks">;
+type Described = Pick<ModuleContent, "limits" | "handlers" | "indexes" | "secrets" | "services" | "tables" | "tasks">;
 
 function encodeSections(content: ModuleContent): Uint8Array {
-  const { abi, limits, handlers, indexes = [], secrets = {}, services = {}, tasks = {}, wasm, rwWasm } = content;
+  const { abi, limits, handlers, wasm, rwWasm } = content;
+  const { indexes = [], secrets = {}, services = {}, tables = {}, tasks = {} } = content;
   const withSecrets = Object.keys(secrets).toSorted();
   const called = Object.keys(services).toSorted();
+  const ruled = Object.keys(tables).toSorted();
   const withRules = Object.keys(tasks).toSorted();
-  const more = [indexes, withSecrets, called, withRules].filter(({ length }) => length > 0);
+  const more = [indexes, withSecrets, called, ruled, withRules].filter(({ length }) => length > 0);
   const writer = new CborWriter()
     .array(fieldsOf(abi))
     .integer(abi)
@@ -227,6 +247,8 @@ function encodeSections(content: ModuleContent): Uint8Array {
   for (const name of withSecrets) writeNames(writer.text(name), secrets[name]!.toSorted());
   if (called.length > 0) writer.text("services").map(called.length);
   for (const name of called) writeServiceRules(writer.text(name), services[name]!);
+  if (ruled.length > 0) writer.text("tables").map(ruled.length);
+  for (const name of ruled) writeTableRules(writer.text(name), tables[name]!);
   if (withRules.length > 0) writer.text("tasks").map(withRules.length);
   for (const name of withRules) writeTaskRules(writer.text(name), tasks[name]!);
   return writer.bytes(wasm).bytes(rwWasm).finish();
@@ -240,8 +262,9 @@ function readSections(reader: CborReader, abi: number): Described {
   const names: string[] = [];
   let handlers: Described["handlers"] = {};
   let limits = DEFAULT_LIMITS;
-  const more: { -readonly [Name in "indexes" | "secrets" | "services" | "tasks"]?: NonNullable<ModuleContent[Name]> } =
-    {};
+  const more: {
+    -readonly [Name in "indexes" | "secrets" | "services" | "tables" | "tasks"]?: NonNullable<ModuleContent[Name]>;
+  } = {};
   for (let left = count; left > 0; left--) {
     const name = nextName(reader, names, "section");
     if (name === "handlers") handlers = readHandlers(reader, abi);
@@ -249,6 +272,7 @@ function readSections(reader: CborReader, abi: number): Described {
     else if (name === "limits") limits = readLimits(reader, reader.array(), 5);
     else if (name === "secrets" && abi >= SECRETS_SINCE) more.secrets = readRules(reader, name, readSecretNames);
     else if (name === "services" && abi >= TASKS_SINCE) more.services = readRules(reader, name, readServiceRules);
+    else if (name === "tables" && abi >= TABLES_SINCE) more.tables = readRules(reader, name, readTableRules);
     else if (name === "tasks" && abi >= TASKS_SINCE) more.tasks = readRules(reader, name, readTaskRules);
     else throw new UnknownSectionError(name);
   }
@@ -269,13 +293,13 @@ function readSections(reader: CborReader, abi: number): Described {
 function readRules<Rules>(
   reader: CborReader,
   section: string,
-  read: (reader: CborReader) => Rules,
+  read: (reader: CborReader, name: string) => Rules,
 ): Readonly<Record<string, Rules>> {
   const names: string[] = [];
   const rules: [name: string, rules: Rules][] = [];
   for (let left = reader.map(); left > 0; left--) {
     const name = nextName(reader, names, "name");
-    rules.push([name, read(reader)]);
+    rules.push([name, read(reader, name)]);
   }
   if (names.length === 0) throw new MalformedError(`the section ${section} is empty`);
   return Object.fromEntries(rules);

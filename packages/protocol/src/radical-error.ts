@@ -53,6 +53,7 @@ export const ERROR_KINDS = {
   not_leading: { status: 503, effect: "none", retry: "later" },
   not_serving: { status: 503, effect: "none", retry: "later" },
   index_building: { status: 503, effect: "none", retry: "later" },
+  worker_unreachable: { status: 504, effect: "unknown", retry: "later" },
   unknown_module: { status: 503, effect: "none", retry: "later" },
   workflow_working: { status: 503, effect: "unknown", retry: "later" },
   too_many_streams: { status: 503, effect: "none", retry: "later" },

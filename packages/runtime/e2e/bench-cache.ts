@@ -13,10 +13,11 @@ const SAMPLES = 7;
 
 const ENTRY = `
   import { entryOf, commitId } from "@radical/protocol";
-  import { DurableObjectCache } from "../src/cache/durable-object-cache.ts";
+  import { CacheObjects, DurableObjectCache } from "../src/cache/durable-object-cache.ts";
   import { KvCache } from "../src/cache/kv-cache.ts";
   import { KvWrites } from "../src/cache/kv-writes.ts";
   import { MemoryCache } from "../src/cache/memory-cache.ts";
+  import { PurgeMark } from "../src/cache/purge-mark.ts";
   import { answerLeaves, turns } from "../src/speculation-lane.ts";
   export { RadicalCache } from "../src/cache/radical-cache.ts";
 
@@ -31,8 +32,15 @@ const ENTRY = `
       const common = { application: "bench", location: "here", timeoutMs: 10_000, onError: (error) => errors.push(String(error)) };
       const open = {
         memory: () => memory,
-        object: () => new DurableObjectCache({ ...common, namespace: env.RADICAL_CACHE, maxBytes: 1e9 }),
-        kv: () => new KvCache({ ...common, namespace: env.RADICAL_CACHE_KV, writes: new KvWrites() }),
+        object: () => new DurableObjectCache({
+          ...common,
+          objects: new CacheObjects(env.RADICAL_CACHE, "bench"),
+          maxBytes: 1e9,
+          maxAgeMs: 1e9,
+          sinceMs: () => 0,
+          mark: new PurgeMark(),
+        }),
+        kv: () => new KvCache({ ...common, namespace: env.RADICAL_CACHE_KV, maxAgeMs: 1e9, writes: new KvWrites() }),
       };
       const puts = () => {
         sequence++;

@@ -7,10 +7,11 @@ import { Location } from "./location.ts";
 
 /** Values cross in base 64. The clock of KV's writes jumps, so that nobody waits for their second. */
 const ENTRY = `
-  import { DurableObjectCache } from "../src/cache/durable-object-cache.ts";
+  import { CacheObjects, DurableObjectCache } from "../src/cache/durable-object-cache.ts";
   import { KvCache } from "../src/cache/kv-cache.ts";
   import { KvWrites } from "../src/cache/kv-writes.ts";
   import { MemoryCache } from "../src/cache/memory-cache.ts";
+  import { PurgeMark } from "../src/cache/purge-mark.ts";
   import { RadicalCache as Base } from "../src/cache/radical-cache.ts";
   import { TieredCache } from "../src/cache/tiered-cache.ts";
 
@@ -23,20 +24,26 @@ const ENTRY = `
   export class RadicalCache extends Base {
     run(sql) { return this.ctx.storage.sql.exec(sql).toArray(); }
     size() { return this.ctx.storage.sql.databaseSize; }
+    // By a clock of the test's, if it has set one.
+    clockMs = null;
+    setClock(ms) { this.clockMs = ms; }
+    now() { return this.clockMs ?? super.now(); }
+    ring() { return this.alarm(); }
+    alarmAt() { return this.ctx.storage.getAlarm(); }
     breakDown() { this.ctx.abort("broken by the test"); }
     garble(unit, random) {
       const { sql } = this.ctx.storage;
-      const [row] = sql.exec("SELECT * FROM entries_2 WHERE unit = ?", unit).toArray();
-      const columns = Object.keys(row).filter((name) => name !== "sequence" && (row[name]?.length ?? row[name]?.byteLength));
+      const [row] = sql.exec("SELECT * FROM entries_3 WHERE unit = ?", unit).toArray();
+      const columns = Object.keys(row).filter((name) => !["sequence", "put_at"].includes(name) && (row[name]?.length ?? row[name]?.byteLength));
       const name = columns[random % columns.length];
       const isText = typeof row[name] === "string";
       const bytes = flip(isText ? new TextEncoder().encode(row[name]) : new Uint8Array(row[name]), Math.floor(random / 7));
-      sql.exec("UPDATE entries_2 SET " + name + " = " + (isText ? "CAST(? AS TEXT)" : "?") + " WHERE sequence = ?", bytes, row.sequence);
+      sql.exec("UPDATE entries_3 SET " + name + " = " + (isText ? "CAST(? AS TEXT)" : "?") + " WHERE sequence = ?", bytes, row.sequence);
     }
     transplant(from, to) {
       this.ctx.storage.sql.exec(
-        "UPDATE entries_2 SET (commit_id, hash, seal, value) = " +
-        "(SELECT commit_id, hash, seal, value FROM entries_2 WHERE unit = ?) WHERE unit = ?", from, to);
+        "UPDATE entries_3 SET (commit_id, hash, seal, value) = " +
+        "(SELECT commit_id, hash, seal, value FROM entries_3 WHERE unit = ?) WHERE unit = ?", from, to);
     }
   }
 
@@ -72,17 +79,29 @@ const ENTRY = `
 
   export default {
     async fetch(request, env) {
-      const { store, withMemory, maxBytes, application, location, ...asked } = await request.json();
+      const { store, withMemory, maxBytes, maxAgeMs, application, location, ...asked } = await request.json();
       const errors = [];
       const onError = (error) => errors.push(String(error));
       const common = { application, location, timeoutMs: 60_000, onError };
-      if (!isolates.has(location)) isolates.set(location, { memory: new MemoryCache(maxBytes), writes: new KvWrites(new JumpingClock()) });
-      const { memory, writes } = isolates.get(location);
+      if (!isolates.has(location)) isolates.set(location, {
+        memory: new MemoryCache(maxBytes, { maxAgeMs }),
+        writes: new KvWrites(new JumpingClock()),
+        mark: new PurgeMark(),
+      });
+      const { memory, writes, mark } = isolates.get(location);
       const back = store === "object"
-        ? new DurableObjectCache({ ...common, namespace: env.RADICAL_CACHE, maxBytes })
+        ? new DurableObjectCache({
+            ...common,
+            objects: new CacheObjects(env.RADICAL_CACHE, application),
+            maxBytes,
+            maxAgeMs,
+            sinceMs: () => asked.sinceMs ?? memory.emptySinceMs,
+            mark,
+          })
         : new KvCache({
             ...common,
             namespace: env.RADICAL_CACHE_KV,
+            maxAgeMs,
             // Without memory, every call is one of another isolate.
             writes: withMemory ? writes : new KvWrites(new JumpingClock()),
           });
@@ -121,6 +140,7 @@ interface Which {
   readonly store: "object" | "kv";
   readonly withMemory: boolean;
   readonly maxBytes: number;
+  readonly maxAgeMs: number;
   readonly application: string;
   /** Each name is a store of its own, and an isolate of its own. */
   readonly location: string;
@@ -152,11 +172,12 @@ export class RemoteCache implements Cache {
   }
 
   async putMany(puts: readonly CachePut[]): Promise<void> {
-    const packed = puts.map((put) => ({
-      ...put,
-      entry: { ...put.entry, value: put.entry.value && Buffer.from(put.entry.value).toString("base64") },
-    }));
-    await this.post({ kind: "put", puts: packed });
+    await this.post({ kind: "put", puts: packed(puts) });
+  }
+
+  /** By an isolate all of whose memory is younger than that. */
+  async putManySince(sinceMs: number, puts: readonly CachePut[]): Promise<void> {
+    await this.post({ kind: "put", puts: packed(puts), sinceMs });
   }
 
   with(which: Partial<Which>): RemoteCache {
@@ -174,7 +195,16 @@ export class RemoteCache implements Cache {
   }
 }
 
+function packed(puts: readonly CachePut[]): readonly object[] {
+  return puts.map((put) => ({
+    ...put,
+    entry: { ...put.entry, value: put.entry.value && Buffer.from(put.entry.value).toString("base64") },
+  }));
+}
+
 const FAR_BYTES = 500_000_000;
+/** A week. */
+export const AGE_MS = 604_800_000;
 let count = 0;
 
 /** One workerd for all kinds of caches. */
@@ -199,7 +229,14 @@ export class CacheLocation {
 
   fresh(store: Which["store"], withMemory: boolean, maxBytes = FAR_BYTES): RemoteCache {
     const location = `fresh-${count++}`;
-    return new RemoteCache(this.location, { store, withMemory, maxBytes, application: "fixture", location });
+    return new RemoteCache(this.location, {
+      store,
+      withMemory,
+      maxBytes,
+      maxAgeMs: AGE_MS,
+      application: "fixture",
+      location,
+    });
   }
 
   open(store: Which["store"], withMemory: boolean): OpenCache {

@@ -3,10 +3,12 @@ import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { unitId } from "@radical/protocol";
+import { type Entry, type UnitId, unitId } from "@radical/protocol";
+import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { describeCache, item } from "./cache-conformance.ts";
-import { CacheLocation, type RemoteCache } from "./cache-location.ts";
+import { AGE_MS, CacheLocation, type RemoteCache } from "./cache-location.ts";
+import type { AgingDoor } from "./aging-door.ts";
 
 let workerd: CacheLocation;
 let folder: string;
@@ -56,14 +58,14 @@ describe("Durable Object", () => {
   const run = async (cache: RemoteCache, sql: string): Promise<unknown> => (await door(cache)).run(sql);
 
   test.each([
-    ["a garbled value", "UPDATE entries_2 SET value = x'00'"],
-    ["a hash of another shape", "UPDATE entries_2 SET hash = 7"],
-    ["a lost value", "UPDATE entries_2 SET value = NULL"],
-    ["a lost hash", "UPDATE entries_2 SET hash = NULL"],
-    ["a value of another type", "UPDATE entries_2 SET value = 'text'"],
-    ["a garbled commit id", "UPDATE entries_2 SET commit_id = 'zzz'"],
-    ["a lost seal", "UPDATE entries_2 SET seal = ''"],
-    ["text that is no text", "UPDATE entries_2 SET commit_id = CAST(x'ff' AS TEXT)"],
+    ["a garbled value", "UPDATE entries_3 SET value = x'00'"],
+    ["a hash of another shape", "UPDATE entries_3 SET hash = 7"],
+    ["a lost value", "UPDATE entries_3 SET value = NULL"],
+    ["a lost hash", "UPDATE entries_3 SET hash = NULL"],
+    ["a value of another type", "UPDATE entries_3 SET value = 'text'"],
+    ["a garbled commit id", "UPDATE entries_3 SET commit_id = 'zzz'"],
+    ["a lost seal", "UPDATE entries_3 SET seal = ''"],
+    ["text that is no text", "UPDATE entries_3 SET commit_id = CAST(x'ff' AS TEXT)"],
   ])("%s is a miss, and the same entry put again is taken", async (_name, damage) => {
     const cache = fresh();
     await cache.putMany([
@@ -80,7 +82,7 @@ describe("Durable Object", () => {
   test("wiped in flight: misses, then it works again", async () => {
     const cache = fresh();
     await cache.putMany([{ unit: a, entry: item(3, "value") }]);
-    await run(cache, "DROP TABLE entries_2");
+    await run(cache, "DROP TABLE entries_3");
     expect(await cache.getMany([a])).toEqual(new Map());
     expect(cache.errors).toHaveLength(1);
     await cache.putMany([{ unit: a, entry: item(3, "value") }]);
@@ -118,6 +120,189 @@ describe("Durable Object", () => {
   });
 });
 
+describe("a Durable Object by a clock of the test's", () => {
+  /** A week has 168 of them: times of puts are rounded down to one. */
+  const GRAIN_MS = AGE_MS / 168;
+  /** In the future, so that the platform rings no alarm. */
+  const START_MS = 6_600 * AGE_MS;
+
+  async function opened(maxBytes?: number) {
+    const cache = workerd.fresh("object", false, maxBytes);
+    const door = (await workerd.location.cache(cache.which.location)) as AgingDoor;
+    let nowMs = START_MS;
+    await door.setClock(nowMs);
+    return {
+      cache,
+      door,
+      pass: async (ms: number): Promise<void> => door.setClock((nowMs += ms)),
+      put: (unit: UnitId, entry: Entry) => cache.putMany([{ unit, entry }]),
+      look: async (unit: UnitId) => (await cache.getMany([unit])).get(unit),
+      units: async () => (await door.run("SELECT unit FROM entries_3 ORDER BY sequence")).map(({ unit }) => unit),
+      nowMs: () => nowMs,
+    };
+  }
+
+  test("an entry that is too old is missing, and one that was written again has a new age", async () => {
+    const { pass, put, look } = await opened();
+    await put(a, item(1, "one"));
+    await put(b, item(1, "one"));
+    await pass(AGE_MS - 1);
+    expect(await look(a)).toEqual(item(1, "one"));
+    await put(b, item(2, "two"));
+    await pass(1);
+    expect(await look(a)).toBeUndefined();
+    expect(await look(b)).toEqual(item(2, "two"));
+    // A repair brings it back.
+    await put(a, item(1, "one"));
+    expect(await look(a)).toEqual(item(1, "one"));
+  });
+
+  test("the alarm drops what is too old, though nobody asks, and comes again for the rest", async () => {
+    const { door, pass, put, units } = await opened();
+    await put(a, item(1, "one"));
+    expect(await door.alarmAt()).toBe(START_MS + AGE_MS);
+    await pass(2 * GRAIN_MS);
+    await put(b, item(2, "two"));
+    // The first one is not pushed back.
+    expect(await door.alarmAt()).toBe(START_MS + AGE_MS);
+    await pass(AGE_MS - 2 * GRAIN_MS);
+    await door.ring();
+    expect(await units()).toEqual([b]);
+    expect(await door.alarmAt()).toBe(START_MS + AGE_MS + 2 * GRAIN_MS);
+    await pass(2 * GRAIN_MS);
+    await door.ring();
+    expect(await units()).toEqual([]);
+    await put(a, item(1, "one"));
+    expect(await door.alarmAt()).toBe(START_MS + 2 * AGE_MS + 2 * GRAIN_MS);
+  });
+
+  test("a shorter age counts at once, also for what was put before", async () => {
+    const { cache, door, pass, put, look, units, nowMs } = await opened();
+    await put(a, item(1, "one"));
+    await pass(AGE_MS / 2);
+    const shorter = cache.with({ maxAgeMs: AGE_MS / 4 });
+    expect((await shorter.getMany([a])).size).toBe(0);
+    expect(await look(a)).toEqual(item(1, "one"));
+    await shorter.putMany([{ unit: b, entry: item(2, "two") }]);
+    expect(await door.alarmAt()).toBe(nowMs());
+    await door.ring();
+    expect(await units()).toEqual([b]);
+  });
+
+  test("property: no entry is given, or lies there after an alarm, that is older than the age", async () => {
+    const units = ["a", "b", "c"].map((key) => unitId("notes", key));
+    const step = fc.oneof(
+      fc.record({
+        kind: fc.constant("put" as const),
+        unit: fc.constantFrom(...units),
+        sequence: fc.integer({ min: 1, max: 9 }),
+      }),
+      fc.record({ kind: fc.constant("pass" as const), ms: fc.integer({ min: 1, max: AGE_MS }) }),
+      fc.record({ kind: fc.constant("alarm" as const) }),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
+        const { cache, door, pass, put, nowMs, units: stored } = await opened();
+        const model = new Map<UnitId, { readonly sequence: number; readonly putAtMs: number }>();
+        for (const one of steps) {
+          if (one.kind === "put") {
+            const held = model.get(one.unit);
+            const isHeld = held !== undefined && (await cache.getMany([one.unit])).size === 1;
+            await put(one.unit, item(one.sequence, "x"));
+            // Also the same value again is a put.
+            if (!isHeld || one.sequence >= held.sequence)
+              model.set(one.unit, { sequence: one.sequence, putAtMs: nowMs() });
+          } else if (one.kind === "pass") await pass(one.ms);
+          else {
+            await door.ring();
+            for (const unit of await stored())
+              expect(nowMs() - model.get(unit as UnitId)!.putAtMs).toBeLessThan(AGE_MS);
+          }
+          const found = await cache.getMany(units);
+          for (const unit of units) {
+            const ageMs = nowMs() - (model.get(unit)?.putAtMs ?? -Infinity);
+            if (ageMs >= AGE_MS) expect(found.has(unit)).toBe(false);
+            // It may go a grain too early.
+            if (ageMs < AGE_MS - GRAIN_MS) expect(found.get(unit)).toEqual(item(model.get(unit)!.sequence, "x"));
+          }
+        }
+      }),
+      { numRuns: 12 },
+    );
+  });
+
+  test("those go first that were neither read nor written since the last eviction", async () => {
+    const maxBytes = 300_000;
+    const { cache, put, pass, look } = await opened(maxBytes);
+    const [read, rewritten, neither] = ["read", "rewritten", "neither"].map((key) => unitId("notes", key)) as [
+      UnitId,
+      UnitId,
+      UnitId,
+    ];
+    const value = "x".repeat(10_000);
+    for (const unit of [read, rewritten, neither]) await put(unit, item(1, value));
+    for (let index = 0; index < 10; index++) await put(unitId("notes", `n${index}`), item(1, value));
+    await pass(GRAIN_MS);
+    await put(rewritten, item(2, value));
+    for (let index = 10; index < 24; index++) {
+      await look(read);
+      await put(unitId("notes", `n${index}`), item(3, value));
+    }
+    const held = await cache.getMany([read, rewritten, neither]);
+    expect([...held.keys()]).toEqual([read, rewritten]);
+  });
+
+  test("if everything was read, the bound is kept all the same", async () => {
+    const maxBytes = 300_000;
+    const { cache, door, put } = await opened(maxBytes);
+    const units = Array.from({ length: 60 }, (_, index) => unitId("notes", `n${index}`));
+    for (const [index, unit] of units.entries()) {
+      await put(unit, item(index + 1, "x".repeat(10_000)));
+      await cache.getMany(units);
+      expect(await door.size()).toBeLessThanOrEqual(maxBytes);
+    }
+  });
+});
+
+describe("a Durable Object that is purged", () => {
+  async function opened() {
+    const cache = workerd.fresh("object", false);
+    const door = (await workerd.location.cache(cache.which.location)) as AgingDoor;
+    const user = unitId("users", "ann");
+    await cache.putMany([
+      { unit: a, entry: item(1, "one") },
+      { unit: user, entry: item(2, "ann") },
+    ]);
+    return { cache, door, user };
+  }
+
+  test("has nothing any more, or nothing of the part", async () => {
+    const { cache, door, user } = await opened();
+    expect(await door.purge("fixture", { table: "users", key: "bob" })).toMatchObject({ entries: 0 });
+    expect(await door.purge("fixture", { table: "users", key: "ann" })).toMatchObject({ entries: 1 });
+    expect([...(await cache.getMany([a, user])).keys()]).toEqual([a]);
+    expect(await door.purge("fixture", null)).toMatchObject({ entries: 1 });
+    expect(await door.run("SELECT * FROM entries_3")).toEqual([]);
+  });
+
+  test("takes nothing from an isolate whose memory is older than the purge", async () => {
+    const { cache, door } = await opened();
+    const { purgedAtMs } = await door.purge("fixture", null);
+    const puts = [{ unit: a, entry: item(1, "one") }];
+    await cache.putManySince(purgedAtMs - 1, puts);
+    expect(await cache.getMany([a])).toEqual(new Map());
+    await cache.putManySince(purgedAtMs, puts);
+    expect(await cache.getMany([a])).toEqual(new Map([[a, item(1, "one")]]));
+  });
+
+  test("is in the list of its application, from its first put on", async () => {
+    const { cache } = await opened();
+    const list = (await workerd.location.cache("~locations")) as AgingDoor;
+    expect(await list.locations()).toContain(cache.which.location);
+    expect(await list.locations()).not.toContain("~locations");
+  });
+});
+
 describe("KV", () => {
   test("locations share the namespace, not their entries", async () => {
     const cache = workerd.fresh("kv", false);
@@ -127,8 +312,10 @@ describe("KV", () => {
 });
 
 describe("a torn database", () => {
+  const PAGE_BYTES = 4_096;
+
   /** A cache whose file was damaged while nobody ran, and what was put into it before. */
-  async function torn(name: string, damage: (bytes: Buffer) => Buffer) {
+  async function torn(name: string, damage: (bytes: Buffer, ofPlatform: ReadonlySet<number>) => Buffer) {
     const cache = workerd.fresh("object", false);
     const units = Array.from({ length: 200 }, (_, index) => unitId("notes", `${name}-${index}`));
     const puts = units.map((unit, index) => ({ unit, entry: item(index + 1, "x".repeat(500)) }));
@@ -141,10 +328,13 @@ describe("a torn database", () => {
       // What was written lies in the log yet.
       const database = new DatabaseSync(file);
       database.exec("PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE");
+      const roots = database
+        .prepare("SELECT rootpage FROM sqlite_master WHERE tbl_name LIKE '\\_cf%' ESCAPE '\\'")
+        .all();
       database.close();
       const bytes = readFileSync(file);
       if (!bytes.includes(`${name}-199`)) continue;
-      writeFileSync(file, damage(bytes));
+      writeFileSync(file, damage(bytes, new Set(roots.map(({ rootpage }) => Number(rootpage)))));
       files++;
     }
     expect(files).toBe(1);
@@ -153,8 +343,12 @@ describe("a torn database", () => {
   }
 
   test("that SQLite can't read any more is given up", async () => {
-    // All pages but the first one, which has the tables' names.
-    const { again, units, puts } = await torn("pages", (bytes) => bytes.fill(0xff, 4_096));
+    // All pages but the first one, which has the tables' names, and those by which the platform opens it.
+    const { again, units, puts } = await torn("pages", (bytes, ofPlatform) => {
+      for (let at = PAGE_BYTES; at < bytes.length; at += PAGE_BYTES)
+        if (!ofPlatform.has(at / PAGE_BYTES + 1)) bytes.fill(0xff, at, at + PAGE_BYTES);
+      return bytes;
+    });
     expect(await again.getMany(units)).toEqual(new Map());
     expect(again.errors.join()).toContain("malformed");
     await again.putMany(puts);

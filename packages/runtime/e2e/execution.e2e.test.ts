@@ -266,7 +266,7 @@ describe.runIf(parts.includes("execution"))("the path of an execution", () => {
     const location = await start();
     await (
       await location.cache()
-    ).run("CREATE TRIGGER broken BEFORE INSERT ON entries_2 BEGIN SELECT RAISE(FAIL, 'broken by the test'); END");
+    ).run("CREATE TRIGGER broken BEFORE INSERT ON entries_3 BEGIN SELECT RAISE(FAIL, 'broken by the test'); END");
     await call(location, "append", { key: "memory", text: "x" });
     expect(await call(location, "append", { key: "memory", text: "x" })).toMatchObject({
       result: "xx",
@@ -549,20 +549,20 @@ describe.runIf(parts.includes("loss"))("the same request again", () => {
 describe.runIf(parts.includes("cache"))("the cache is never trusted", () => {
   /** The memory of the isolate holds nothing, so that every read goes to the Durable Object. */
   const objectOnly = {
-    cache: { kind: "durable-object", memoryBytes: 0, objectBytes: 100_000_000, timeoutMs: 60_000 },
+    cache: { kind: "durable-object", memoryBytes: 0, objectBytes: 100_000_000, timeoutMs: 60_000, maxAgeHours: 168 },
   } as const;
 
   /** Under another commit id, with the seal that it would have. */
   const stamped = (id: CommitId) => (unit: UnitId) => {
     const { version } = entryOf(id, stored("a"));
-    return `UPDATE entries_2 SET commit_id = '${id}', seal = '${sealOf("fixture", unit, version)}'`;
+    return `UPDATE entries_3 SET commit_id = '${id}', seal = '${sealOf("fixture", unit, version)}'`;
   };
 
   test.each<[string, (unit: UnitId) => string]>([
-    ["wiped", () => "DELETE FROM entries_2"],
-    ["corrupt", () => "UPDATE entries_2 SET value = x'617a'"],
-    ["of another application", () => "UPDATE entries_2 SET application = 'another'"],
-    ["of another version than its seal", () => "UPDATE entries_2 SET commit_id = 'ffffffff-000000000000'"],
+    ["wiped", () => "DELETE FROM entries_3"],
+    ["corrupt", () => "UPDATE entries_3 SET value = x'617a'"],
+    ["of another application", () => "UPDATE entries_3 SET application = 'another'"],
+    ["of another version than its seal", () => "UPDATE entries_3 SET commit_id = 'ffffffff-000000000000'"],
     ["from the past", stamped(commitId(1, 0))],
     ["from the future", stamped(commitId(0xffffffff, 0))],
   ])("%s: the answer is right, and the cache is repaired", async (name, damage) => {
@@ -586,11 +586,11 @@ describe.runIf(parts.includes("cache"))("the cache is never trusted", () => {
     expect(await call(location, "append", { key: "held", text: "b" })).toMatchObject({ result: "ab" });
     await hasPut(location, 1);
     expect(await cache.calls()).toEqual(["getMany notes/held", "putMany notes/held"]);
-    expect(await cache.run("SELECT * FROM entries_2")).toEqual([]);
+    expect(await cache.run("SELECT * FROM entries_3")).toEqual([]);
     await cache.release();
     // The second one to be called finds what the first has put.
     await call(location, "read", { key: "held" });
-    expect(await cache.run("SELECT unit FROM entries_2")).toEqual([{ unit: "notes/held" }]);
+    expect(await cache.run("SELECT unit FROM entries_3")).toEqual([{ unit: "notes/held" }]);
   });
 
   test("the answer has left before a write to the cache takes the processor", async () => {
@@ -624,7 +624,7 @@ describe.runIf(parts.includes("cache"))("the cache is never trusted", () => {
         export { RadicalCache } from "../src/cache/radical-cache.ts";
         const builds = { before: createWorker({ manifest, f, rw }), after: createWorker({ manifest, f, rw }) };
         export default { fetch: (request, ...rest) => builds[request.headers.get("x-build")].fetch(request, ...rest) };`,
-      manifest: { cache: { kind: "memory", memoryBytes: 1_000_000 } },
+      manifest: { cache: { kind: "memory", memoryBytes: 1_000_000, maxAgeHours: 168 } },
     });
     const pathIn = async (build: string): Promise<string> =>
       (await call(location, "read", { key: "builds" }, { "x-build": build })).path;
@@ -640,11 +640,11 @@ describe.runIf(parts.includes("cache"))("the cache is never trusted", () => {
     await call(location, "read", { key: "rolled" });
     await hasPut(location, 1);
     const cache = await location.cache();
-    await cache.run("CREATE TABLE backup AS SELECT * FROM entries_2");
+    await cache.run("CREATE TABLE backup AS SELECT * FROM entries_3");
     await call(location, "append", { key: "rolled", text: "b" });
     await hasPut(location, 2);
-    await cache.run("DELETE FROM entries_2");
-    await cache.run("INSERT INTO entries_2 SELECT * FROM backup");
+    await cache.run("DELETE FROM entries_3");
+    await cache.run("INSERT INTO entries_3 SELECT * FROM backup");
     expect(await call(location, "read", { key: "rolled" })).toMatchObject({ result: "ab", path: "near-storage" });
     await hasPut(location, 3);
     expect(await call(location, "read", { key: "rolled" })).toMatchObject({ result: "ab", path: "speculative" });

@@ -42,17 +42,17 @@ const ENTRY = `
     spin() { this.spins = true; }
     stalled = false;
     stall() { this.stalled = true; }
-    getMany(application, units) {
+    getMany(application, units, maxAgeMs) {
       this.seen.push("getMany " + units.join());
       if (this.stalled) return new Promise(() => undefined);
-      return super.getMany(application, units);
+      return super.getMany(application, units, maxAgeMs);
     }
-    async putMany(application, puts, maxBytes) {
+    async putMany(application, puts, manner) {
       this.seen.push("putMany " + puts.map(({ unit }) => unit).join());
       await this.held?.promise;
       if (this.spins) console.log(JSON.stringify({ event: "spins" }));
       while (this.spins);
-      super.putMany(application, puts, maxBytes);
+      return super.putMany(application, puts, manner);
     }
   }
 

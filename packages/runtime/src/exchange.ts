@@ -168,7 +168,8 @@ export class Exchange {
   async #afterwards(listening: Isolate | null): Promise<void> {
     await answerLeaves();
     this.report();
-    if (listening !== null) await listen(listening, this.place.location);
+    if (listening === null) return;
+    await Promise.all([listening.cache.hearOfPurges(this.place), listen(listening, this.place.location)]);
   }
 
   /** Replies to a question after a workflow: it is not an execution. */

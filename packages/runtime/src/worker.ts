@@ -10,6 +10,7 @@ import { type AskBlobs, inputOf } from "./blobs/ask.ts";
 import { getBlob, isBlobPath, putBlob } from "./blobs/blob-requests.ts";
 import { collectBlobs } from "./blobs/collector.ts";
 import { openBlobStore } from "./blobs/open-blob-store.ts";
+import { answerCaches } from "./cache/cache-requests.ts";
 import { NO_PLACE, placeOf, type Whereabouts } from "./cache/place.ts";
 import { CallError } from "./call-error.ts";
 import { type CallInput, Exchange, type Told } from "./exchange.ts";
@@ -203,7 +204,7 @@ export function bindRadical(
     };
 
     const fetch: Radical<Bindings>["fetch"] = async (request, env, context) => {
-      const called = serviceOf(request, env, context, parts);
+      const called = answerCaches(request, env as Env, manifest) ?? serviceOf(request, env, context, parts);
       if (called !== null) return called;
       const cors = corsOf(env);
       if (cors.isPreflight(request)) return cors.preflight(request);
@@ -298,7 +299,10 @@ export function entryOf(entry: unknown, parts: WorkerParts): unknown {
   const own = entry as Partial<RadicalWorker> & Readonly<Record<string, unknown>>;
   const fetch: RadicalWorker["fetch"] = (request, env, context) => {
     const answering =
-      healthOf(request, env, manifest) ?? serviceOf(request, env, context, parts) ?? own.fetch?.(request, env, context);
+      healthOf(request, env, manifest) ??
+      answerCaches(request, env, manifest) ??
+      serviceOf(request, env, context, parts) ??
+      own.fetch?.(request, env, context);
     return answering ?? Promise.resolve(new Response(null, { status: 404 }));
   };
   const others = OTHER_EVENTS.flatMap((name) => {

@@ -61,6 +61,8 @@ export const FAULTS = [
   "storage gave no answer, done",
   "load that misses a write beside it",
   "intent arrived after a takeover",
+  "storage set back",
+  "storage set back by hand",
   // Servers.
   "server killed",
   "server stopped and continued",
@@ -112,6 +114,9 @@ export const FAULTS = [
   "result shown, corrected",
   "result shown, failed",
   "followup outside its intent",
+  "followup that lies",
+  "lie found before it was applied",
+  "set with a private table",
   "read/write set given up",
   "GET that was about to write",
   "module not known to the primary",

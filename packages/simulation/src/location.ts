@@ -319,6 +319,7 @@ export class ModelLocation implements Location {
       case "refused":
         if (reply.code === "unknown_module" || reply.code === "wrote_on_get") return this.#end(running, null);
         // It has not told the answer to anybody.
+        if (reply.code === "outside_tables") running.units = running.speculation = null;
         if (reply.code === "answer_not_kept") throw new Error(`${executionId} is told that its answer is not kept`);
         this.#options.clock.after(this.#options.clock.random.between(10, 300), () => {
           // The answer to another copy of that message may have come meanwhile.

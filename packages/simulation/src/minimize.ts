@@ -55,6 +55,7 @@ const CHANGES: Readonly<Record<string, (weather: Weather) => Weather>> = {
   "followups outside their intents": (weather) => ({ ...weather, spoil: 0 }),
   "a deployment": (weather) => ({ ...weather, deploys: false }),
   collection: (weather) => ({ ...weather, collectMs: null }),
+  "a storage that is set back": (weather) => ({ ...weather, setBack: null }),
   samples: (weather) => ({ ...weather, samplesMs: null }),
   disconnects: (weather) => ({ ...weather, disconnect: 0 }),
   updates: (weather) => ({ ...weather, updates: false }),

@@ -14,6 +14,8 @@ import {
   type LanePage,
   type RecordChange,
   type Leadership,
+  nextEpoch,
+  setBackLeadership,
   type StoredUnit,
   type StoreResult,
   outlineOf,
@@ -100,6 +102,14 @@ function pageOf<Place>(all: readonly Task[], limit: number, placeOf: (task: Task
   return { tasks, upTo: all.length > limit ? placeOf(tasks[limit - 1]!) : null };
 }
 
+/** The storage as it was at some time. */
+export interface Backup {
+  readonly leadership: Leadership;
+  readonly items: ReadonlyMap<UnitId, StoredItem>;
+  readonly intents: ReadonlyMap<ExecutionId, IntentRecord>;
+  readonly applied: number;
+}
+
 export class ModelStorage {
   leadership: Leadership = { epoch: 0, beat: 0, termMs: 0, readLeaseMs: 0 };
   /** The epoch that has read the pending intents. */
@@ -120,16 +130,42 @@ export class ModelStorage {
   readonly #fencesIntents: boolean;
   /** Intents that arrived after a successor had looked: they count as not there. */
   ghosts = 0;
+  /** How often it was set back. Operations that were sent before do not reach it any more. */
+  history = 0;
 
   constructor(fencesIntents: boolean) {
     this.#fencesIntents = fencesIntents;
   }
 
-  acquireLeadership(seen: Leadership, termMs: number, readLeaseMs: number): Leadership | null {
-    const { epoch, beat } = this.leadership;
+  backUp(): Backup {
+    const { leadership, applied } = this;
+    return { leadership, items: new Map(this.items), intents: new Map(this.intents), applied: applied.length };
+  }
+
+  /** `restored`: by the command, which reads the leadership of the lost state too. Otherwise somebody has put the old files back. */
+  setBack(backup: Backup, restored: { readonly wallMs: number } | null): void {
+    const { items, intents, applied } = this;
+    this.history++;
+    items.clear();
+    intents.clear();
+    for (const [unit, item] of backup.items) items.set(unit, item);
+    for (const [id, record] of backup.intents) intents.set(id, record);
+    applied.length = backup.applied;
+    this.#recovered = 0;
+    const { leadership } = backup;
+    this.leadership =
+      restored === null
+        ? { ...leadership, termMs: 0 }
+        : setBackLeadership(leadership, this.leadership, restored.wallMs);
+  }
+
+  /** `wallMs`: of the server that acquires it. */
+  acquireLeadership(seen: Leadership, termMs: number, readLeaseMs: number, wallMs = 0): Leadership | null {
+    const { epoch, beat, setBackEpoch } = this.leadership;
     // variant: leadership-as-seen
     if (epoch !== seen.epoch || beat !== seen.beat) return null;
-    return (this.leadership = { epoch: epoch + 1, beat: 0, termMs, readLeaseMs });
+    const setBack = setBackEpoch === undefined ? {} : { setBackEpoch };
+    return (this.leadership = { epoch: nextEpoch(epoch, wallMs), beat: 0, termMs, readLeaseMs, ...setBack });
   }
 
   renewLeadership(epoch: number, termMs: number): boolean {
@@ -137,7 +173,7 @@ export class ModelStorage {
     if (epoch !== this.leadership.epoch) return false;
     const readLeaseMs = termMs === 0 ? 0 : this.leadership.readLeaseMs;
     // variant: renewal-stored
-    this.leadership = { epoch, beat: this.leadership.beat + 1, termMs, readLeaseMs };
+    this.leadership = { ...this.leadership, epoch, beat: this.leadership.beat + 1, termMs, readLeaseMs };
     return true;
   }
 

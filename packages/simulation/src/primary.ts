@@ -4,7 +4,7 @@ import type { ExecutionId, SessionId } from "@radical/protocol";
 import type { Account } from "./checkers/lease-agreement.ts";
 import { MODULES } from "./programs.ts";
 import type { ToLocation, ToPrimary } from "./network.ts";
-import { ModelStorage } from "./model-storage.ts";
+import { type Backup, ModelStorage } from "./model-storage.ts";
 import { Server, type ServerOptions } from "./server.ts";
 import type { Stream } from "./streams.ts";
 
@@ -55,6 +55,10 @@ export class Primary {
     return idle === 1;
   }
 
+  get isServing(): boolean {
+    return this.#servers.some((server) => server.isServing);
+  }
+
   /** The account of a session; undefined: no server knows it. */
   session(id: SessionId): Account | undefined {
     for (const server of this.#servers) {
@@ -83,6 +87,14 @@ export class Primary {
     if (!server.isUp) return;
     counts.add("server killed");
     server.kill(downMs);
+  }
+
+  /** All servers end, and meet an earlier state of their storage when they start again. */
+  setBack(backup: Backup, { isByCommand, downMs }: { readonly isByCommand: boolean; readonly downMs: number }): void {
+    const { clock, counts } = this.#options;
+    counts.add(isByCommand ? "storage set back" : "storage set back by hand");
+    for (const server of this.#servers) if (server.isUp) server.kill(downMs);
+    this.storage.setBack(backup, isByCommand ? { wallMs: clock.nowMs } : null);
   }
 
   /** `SIGTERM` of a server, and its start some time later. */

@@ -42,8 +42,10 @@ import {
   type LviRequest,
   type ModuleHash,
   type Repair,
+  type RulesByTable,
   sameVersion,
   type SessionId,
+  tableOf,
   type UnitId,
 } from "@radical/protocol";
 import type { Account } from "./checkers/lease-agreement.ts";
@@ -90,8 +92,12 @@ export interface ServerOptions {
   readonly coreOptions: Partial<CoreOptions>;
   readonly clock: Clock;
   readonly storage: ModelStorage;
+  /** The rules of tables that the application's module states; left out: none. */
+  readonly tableRules?: RulesByTable;
   /** Nobody else knows the storage: the leadership needs no renewal. */
   readonly isAlone?: boolean;
+  /** Whether its clock says the epochs that it takes, as in the product. The others count, which is easier to read. */
+  readonly takesTimeAsEpoch: boolean;
   readonly termMs: number;
   /** How far the rate of its clock is from the true one at most. */
   readonly drift: number;
@@ -154,6 +160,7 @@ export class Server {
   wallOffsetMs = 0;
   #inheritedUntilMs = -Infinity;
   #namedReadLeaseMs = 0;
+  #setBackEpoch: number | undefined;
   /** By the monotonic clock: when it has last gone on, after a stop or with its leadership regained. */
   #idleUntilMs = -Infinity;
 
@@ -218,27 +225,35 @@ export class Server {
 
   /** Waits for the leadership. */
   #stand(candidate: Candidate, effect: CandidateEffect): void {
-    const { storage, counts, isAlone } = this.#options;
+    const { storage, counts, isAlone, takesTimeAsEpoch } = this.#options;
     const next = (event: CandidateEvent): void => this.#stand(candidate, candidate.step(this.#now.monotonicMs, event));
     const failed = (): void => next({ kind: "failed" });
     switch (effect.kind) {
       case "read":
         return this.#ask(
-          // Nobody else has the storage open: the leader before it is known to be dead.
-          () => (isAlone === true ? { ...storage.leadership, termMs: 0 } : storage.leadership),
+          // Nobody else has the storage open: the leader before it is known to be dead. One that is set back is nobody's.
+          () => {
+            const { leadership } = storage;
+            const isSetBack = leadership.epoch === leadership.setBackEpoch;
+            return isAlone === true && !isSetBack ? { ...leadership, termMs: 0 } : leadership;
+          },
           (leadership) => next({ kind: "read", leadership }),
           failed,
         );
       case "acquire":
         return this.#ask(
-          () => storage.acquireLeadership(effect.seen, effect.termMs, effect.readLeaseMs),
+          () => {
+            const wallMs = takesTimeAsEpoch ? this.#now.wallMs : 0;
+            return storage.acquireLeadership(effect.seen, effect.termMs, effect.readLeaseMs, wallMs);
+          },
           (leadership) => next({ kind: "acquired", leadership }),
           failed,
         );
       case "wait":
         return this.#after(effect.ms, () => next({ kind: "waited" }));
       case "elected": {
-        const { epoch, readLeasesUntilMs, readLeaseMs } = effect.leadership;
+        const { epoch, readLeasesUntilMs, readLeaseMs, setBackEpoch } = effect.leadership;
+        this.#setBackEpoch = setBackEpoch;
         this.#inheritedUntilMs = readLeasesUntilMs;
         this.#namedReadLeaseMs = readLeaseMs;
         if (readLeasesUntilMs > this.#now.monotonicMs) counts.add("read leases inherited");
@@ -250,7 +265,7 @@ export class Server {
   }
 
   #serve(epoch: number, leadership: HeldLeadership | null): void {
-    const { coreOptions, storage, clock } = this.#options;
+    const { coreOptions, storage, clock, tableRules = {} } = this.#options;
     // As the server does, or as one whose load has failed.
     const recover = (): Pick<Recovered, "pending" | "items"> | null => {
       const pending = storage.recover(epoch);
@@ -272,8 +287,10 @@ export class Server {
         leadership,
         readLeasesUntilMs: this.#inheritedUntilMs,
         namedReadLeaseMs: this.#namedReadLeaseMs,
+        ...(this.#setBackEpoch === undefined ? {} : { setBackEpoch: this.#setBackEpoch }),
         modules,
         moduleUses: new Map(storage.modules),
+        ...(Object.keys(tableRules).length === 0 ? {} : { current: { module: MODULES[0], rules: {}, tableRules } }),
       };
       const served = new LviCore({ ...DEFAULT_CORE_OPTIONS, ...coreOptions }, recovered, this.#now, HASHER);
       const driver = new Driver({
@@ -311,6 +328,8 @@ export class Server {
   #checkLine(text: string): void {
     const line = decodeLine(text, { decode: (value) => Buffer.from(value, "base64") });
     if (line === null) return void this.problems.push(`a location is told ${text}`);
+    if (line.kind !== "session")
+      this.#checkPrivate((line.kind === "hint" ? line.entries : line.units).map((told) => unitTold(told)));
     switch (line.kind) {
       case "hint":
         return this.#checkHint(line.entries);
@@ -328,6 +347,14 @@ export class Server {
       case "revoke":
       case "changed":
     }
+  }
+
+  /** Nothing of a private table leaves, but that something of it has changed. */
+  #checkPrivate(units: readonly UnitId[]): void {
+    const { tableRules = {} } = this.#options;
+    for (const unit of units)
+      if (tableRules[tableOf(unit)]?.isPrivate === true && !unit.endsWith("/~"))
+        this.problems.push(`a location is told of ${unit}, which is private`);
   }
 
   /** A hint brings only what storage has applied, as it was written. */
@@ -461,6 +488,10 @@ export class Server {
           awaited.delete(number);
           life.unanswered--;
           if (request.session !== null && this.session(request.session.id) !== undefined) met(request);
+          if (reply.kind === "executed") this.#checkPrivate(reply.repairs.map(({ unit }) => unit));
+          if (request.units !== null && (reply.kind === "valid" || reply.kind === "executed"))
+            this.#checkPrivate(request.units.map(({ unit }) => unit));
+          if (reply.kind === "refused" && reply.code === "outside_tables") counts.add("set with a private table");
           if (reply.kind === "refused" && reply.code === "unknown_module")
             counts.add("module not known to the primary");
           send({ to: from, executionId, sending, reply });
@@ -766,9 +797,11 @@ export class Server {
     const {
       clock,
       counts,
+      storage: model,
       faults: { storage },
     } = this.#options;
     const { random } = clock;
+    const { history } = model;
     if (storage.failure > 0 && random.chance(storage.failure)) {
       const effect = random.chance(0.5) ? "none" : "unknown";
       counts.add(effect === "none" ? "storage failed, nothing done" : "storage gave no answer, nothing done");
@@ -790,6 +823,8 @@ export class Server {
     let value: T;
     const answer = this.#inThisLife(() => (isLost ? fail("unknown") : succeed(value)));
     clock.after(random.between(0, storage.maxDelayMs) + late(), () => {
+      // It reaches the storage that is gone.
+      if (model.history !== history) return;
       value = carryOut();
       clock.after(random.between(0, storage.maxDelayMs) + late(), answer);
     });
@@ -804,4 +839,8 @@ export class Server {
 /** Services have histories of their own: `service-histories.ts`. */
 export function noServices(): never {
   throw new Error("the modules of these histories have no services");
+}
+
+function unitTold(told: UnitId | { readonly unit: UnitId }): UnitId {
+  return typeof told === "string" ? told : told.unit;
 }

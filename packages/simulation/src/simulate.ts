@@ -10,8 +10,10 @@ import { checkBySearch, type Search } from "./checkers/order-search.ts";
 import { checkVersions } from "./checkers/versions.ts";
 import { checkVisible } from "./checkers/visible.ts";
 import { Clock } from "./clock.ts";
+import { Lies } from "./lies.ts";
 import { EdgeLocation } from "./edge-location.ts";
 import { FaultCounts } from "./faults.ts";
+import type { Operation } from "./history.ts";
 import { type Location, ModelLocation, nameOf } from "./location.ts";
 import type { PendingWrite } from "./model-cache.ts";
 import { Network, type ToPrimary } from "./network.ts";
@@ -78,21 +80,40 @@ interface Ended {
   readonly primary: Primary;
   readonly agreement: LeaseAgreement;
   readonly samples: readonly TakenSample[];
+  readonly lies: Lies;
   readonly trace: Trace;
   readonly weather: Weather;
   readonly counts: FaultCounts;
+  readonly lost: LostTime | null;
+}
+
+/** From the state that was kept until a server has served it again, in positions of the history. */
+interface LostTime {
+  readonly from: number;
+  readonly until: number;
+}
+
+/** Answers of the lost time are void. Nobody knows of their executions whether they were. */
+function withoutLost(history: readonly Operation[], lost: LostTime | null): readonly Operation[] {
+  if (lost === null) return history;
+  return history.map((operation) => {
+    const { invokedAt, answeredAt } = operation;
+    const isLost = invokedAt < lost.until && (answeredAt === null || answeredAt > lost.from);
+    return isLost ? { ...operation, answeredAt: null, outcome: null } : operation;
+  });
 }
 
 export function simulate(options: SimulationOptions): SimulationResult {
-  const { workload, subscribers, primary, agreement, samples, trace, weather, counts } = run(options);
+  const { workload, subscribers, primary, agreement, samples, lies, trace, weather, counts, lost } = run(options);
   const { storage, notes } = primary;
-  const { history } = workload;
+  const history = withoutLost(workload.history, lost);
   const sampled = checkSamples(history, storage.applied, samples);
   const live = checkLive(subscribers.all, storage);
   const searched = checkBySearch(history, storage.applied);
   const problems = [
     ...primary.problems,
     ...agreement.problems,
+    ...lies.problemsWith(notes.get("forged_alarm") ?? 0),
     ...sampled.problems,
     ...live.problems,
     ...checkStorage(history, storage),
@@ -107,8 +128,12 @@ export function simulate(options: SimulationOptions): SimulationResult {
   for (const alarm of ["determinism_alarm", "lost_write_alarm", "intent_alarm"] as const) {
     // A followup that is not what its execution writes looks like a run that differs.
     if (alarm === "determinism_alarm" && counts.get("followup outside its intent") > 0) continue;
+    // One that lies may come when its execution has been re-executed.
+    if (alarm === "determinism_alarm" && counts.get("followup that lies") > 0) continue;
     // A cache that is ahead of storage looks like storage that has lost a write.
     if (alarm === "lost_write_alarm" && counts.get("cache of another history, ahead of storage") > 0) continue;
+    // The server can't know of it.
+    if (alarm === "lost_write_alarm" && counts.get("storage set back by hand") > 0) continue;
     if (notes.has(alarm)) problems.push(`there was a ${alarm}`);
   }
   return {
@@ -150,6 +175,7 @@ function run({ seed, weather: only, change, isRead = false }: SimulationOptions)
   const locationFaults = { end: weather.locationEnd };
   const samples: TakenSample[] = [];
   const agreement = new LeaseAgreement();
+  const lies = new Lies(weather.lies, random.fork("lies"), counts);
   const primary = new Primary({
     coreOptions: weather.core,
     clock,
@@ -160,8 +186,11 @@ function run({ seed, weather: only, change, isRead = false }: SimulationOptions)
     termMs: weather.termMs,
     fencesIntents: weather.fencesIntents,
     drift: weather.drift,
+    tableRules: weather.tableRules,
+    takesTimeAsEpoch: weather.setBack !== null,
     updatesMs: weather.updatesMs,
     send: (message) => {
+      lies.answered(message);
       const maxDelayMs = message.executionId === null ? weather.heardDelayMs : network.faults.maxDelayMs;
       network.transmit(2 * message.to + 1, maxDelayMs, () => locations[message.to]!.receive(message));
     },
@@ -215,7 +244,8 @@ function run({ seed, weather: only, change, isRead = false }: SimulationOptions)
             followup: weather.followupDelayMs,
             heard: weather.heardDelayMs,
           }[message.kind];
-          network.transmit(2 * index, maxDelayMs, () => primary.receive(index, spoil(message)));
+          const told = quiet ? message : lies.told(index, message);
+          network.transmit(2 * index, maxDelayMs, () => primary.receive(index, spoil(told)));
         },
         listen: (server, question, arrived) => {
           const isCut = (): boolean => primary.isCut("from", server, index);
@@ -251,9 +281,12 @@ function run({ seed, weather: only, change, isRead = false }: SimulationOptions)
     return { ...message, followup: { ...followup, writes } };
   };
   const edges = locations.filter((location) => location instanceof EdgeLocation);
+  let lost: LostTime | null = null;
   /** One thing happens. False: nothing does until then. */
   const step = (untilMs: number): boolean => {
     const happens = clock.step(untilMs);
+    // Until then locations may answer by read leases of the lost time.
+    if (lost?.until === Infinity && primary.isServing) lost = { ...lost, until: workload.mark() };
     for (const { leases } of edges) agreement.check(leases, (session) => primary.session(session));
     return happens;
   };
@@ -307,6 +340,19 @@ function run({ seed, weather: only, change, isRead = false }: SimulationOptions)
   trouble(weather.samplesMs, () =>
     primary.sample({ every: random.pick([1, 1, 3]), handlers: null, values: random.chance(0.5), perSecond: null }),
   );
+  if (weather.setBack !== null) {
+    const { keptMs, lostMs, isTakenOver, ...setBack } = weather.setBack;
+    clock.after(weather.aloneMs + keptMs, () => {
+      const backup = primary.storage.backUp();
+      const from = workload.mark();
+      if (isTakenOver) primary.kill(random.between(1, 20));
+      clock.after(lostMs, () => {
+        if (quiet) return;
+        primary.setBack(backup, setBack);
+        lost = { from, until: Infinity };
+      });
+    });
+  }
   if (weather.deploys) {
     // Mostly first to the primary.
     clock.after(weather.aloneMs + random.between(0, 3_000), () => primary.deploy());
@@ -357,5 +403,5 @@ function run({ seed, weather: only, change, isRead = false }: SimulationOptions)
     if (outcome?.kind === "result") trace.mixBytes(outcome.value);
     else trace.mixText(outcome?.message ?? "");
   }
-  return { workload, subscribers, primary, agreement, samples, trace, weather, counts };
+  return { workload, subscribers, primary, agreement, samples, lies, trace, weather, counts, lost };
 }

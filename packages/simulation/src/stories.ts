@@ -77,6 +77,7 @@ class Stage {
       termMs: TERM_MS,
       fencesIntents: true,
       drift: 0,
+      takesTimeAsEpoch: false,
       send: (message) => clock.after(ONE_WAY_MS, () => this.#locations[message.to]!.receive(message)),
       updatesMs: UPDATES_MS,
       met: () => {},

@@ -4,6 +4,7 @@
  * reaches states that a storm destroys before they matter.
  */
 import { type CoreOptions, DEFAULT_CORE_OPTIONS } from "@radical/lvi-server/core";
+import type { RulesByTable } from "@radical/protocol";
 import type { NetworkFaults } from "./network.ts";
 import { type GroupName, GROUP_NAMES } from "./programs.ts";
 import type { Random } from "@radical/history";
@@ -38,10 +39,16 @@ const CUT_OFF_EVERY = 64;
 const RANGES = "ranges";
 const RANGES_AT = 19;
 const RANGES_EVERY = 32;
+const SET_BACK = "set back";
+const SET_BACK_AT = 35;
+const SET_BACK_EVERY = 64;
 /** All of that weather, or one kind of it. */
 const LEASED_RANGES = "leased ranges";
 const WATCHED_RANGES = "watched ranges";
 const TAKEN_OVER_RANGES = "ranges at takeovers";
+const LIES = "lies";
+const LIES_AT = 43;
+const LIES_EVERY = 64;
 export const WEATHERS = [
   ...NAMES,
   ...RARE,
@@ -51,11 +58,28 @@ export const WEATHERS = [
   LEASED_RANGES,
   WATCHED_RANGES,
   TAKEN_OVER_RANGES,
+  LIES,
+  SET_BACK,
 ] as const;
 export type WeatherName = (typeof WEATHERS)[number];
 
+/** The storage is set back to an earlier state. Locations live on, with their caches and leases. */
+interface SetBack {
+  /** When the state is kept, and how long after that it comes back. */
+  readonly keptMs: number;
+  readonly lostMs: number;
+  /** By the command, or by somebody who puts old files back and waits until all leases are over. */
+  readonly isByCommand: boolean;
+  /** How long no server runs. */
+  readonly downMs: number;
+  /** A server leads from soon after the state is kept: in the lost time with the epoch that would be the next one. */
+  readonly isTakenOver: boolean;
+}
+
 export interface Weather {
   readonly name: WeatherName;
+  /** Null: it is not. */
+  readonly setBack: SetBack | null;
   /** How long the servers have been there before clients come: their memory of the time before is then of no use. */
   readonly aloneMs: number;
   readonly network: NetworkFaults;
@@ -74,6 +98,10 @@ export interface Weather {
   readonly kill: number;
   /** Probability that a followup has a write that its intent does not cover. */
   readonly spoil: number;
+  /** Probability that a followup has other writes, or another outcome, than its handler. All such are audited. */
+  readonly lies: number;
+  /** The rules of tables, as the module states them. */
+  readonly tableRules: RulesByTable;
   readonly trouble: Trouble;
   /** The longest partition. */
   readonly partitionMs: number;
@@ -149,9 +177,12 @@ export function weatherOf(seed: number, random: Random, only: WeatherName | null
   const live = seed % RARE_EVERY === LIVE_AT ? LIVE : undefined;
   const cutOff = seed % CUT_OFF_EVERY === CUT_OFF_AT ? CUT_OFF : undefined;
   const ranges = seed % RANGES_EVERY === RANGES_AT ? RANGES : undefined;
-  const name = only ?? rare ?? live ?? cutOff ?? ranges ?? chosen;
+  const lies = seed % LIES_EVERY === LIES_AT ? LIES : undefined;
+  const setBack = seed % SET_BACK_EVERY === SET_BACK_AT ? SET_BACK : undefined;
+  const name = only ?? rare ?? live ?? cutOff ?? ranges ?? lies ?? setBack ?? chosen;
   const calm: Weather = {
     name,
+    setBack: null,
     aloneMs: 0,
     attemptMs: 1_500,
     network: { drop: 0, duplicate: 0, late: 0, maxDelayMs: random.pick([5, 60]) },
@@ -164,6 +195,8 @@ export function weatherOf(seed: number, random: Random, only: WeatherName | null
     locationEnd: 0,
     kill: 0,
     spoil: 0,
+    lies: 0,
+    tableRules: {},
     trouble: { ...NO_TROUBLE, cache: random.pick([null, 300, 3_000]) },
     partitionMs: 2_000,
     servers: 1,
@@ -354,6 +387,10 @@ export function weatherOf(seed: number, random: Random, only: WeatherName | null
     case WATCHED_RANGES:
     case TAKEN_OVER_RANGES:
       return withRanges(calm, random.fork(RANGES), name);
+    case LIES:
+      return withLies(calm, random.fork(LIES));
+    case SET_BACK:
+      return withSetBack(calm, random.fork(SET_BACK));
     case "restarts": {
       // The server ends at every effect, and messages come late and twice; storage and locations are well.
       const core = { ...calm.core, answeredIds: random.pick([4, 8, 1_000_000]) };
@@ -509,6 +546,117 @@ function withoutStreams(calm: Weather, random: Random): Weather {
     // A client that waits for a primary out of reach reads nothing meanwhile.
     disconnect: 0.3,
     affinity: 0,
+  };
+}
+
+/**
+ * Each followup is audited, since all are or since its table says so. In half of the histories some of them lie; in the others
+ * nobody does, and nobody is to be accused. One table may be private, though locations do not know that.
+ */
+function withLies(calm: Weather, random: Random): Weather {
+  const tables = ["item", "account", "list", "bucket", "slot", "counter"];
+  const audited = Object.fromEntries(tables.map((table) => [table, { isPrivate: false, isAudited: true }]));
+  const isByTable = random.chance(0.5);
+  const isPrivate = random.chance(0.5);
+  const lies = random.pick([0, 0, 0.3, 0.7]);
+  const kill = random.pick([0, 0, 0.3]);
+  const group = random.pick<GroupName>(["items", "items", "items", "bank", "lists", "set", "slots", "tickets"]);
+  return {
+    ...calm,
+    lies,
+    tableRules: {
+      ...(isByTable ? audited : {}),
+      ...(isPrivate ? { register: { isPrivate: true, isAudited: isByTable } } : {}),
+    },
+    network: {
+      drop: random.pick([0, 0, 0.1]),
+      duplicate: random.pick([0, 0.3]),
+      late: random.pick([0, 0, 0.05]),
+      maxDelayMs: random.pick([5, 60]),
+    },
+    followupDelayMs: random.pick([5, 60, 500]),
+    storage: {
+      ...NO_STORAGE_FAULTS,
+      failure: random.pick([0, 0, 0.05]),
+      lostAnswer: random.pick([0, 0, 0.05]),
+      maxDelayMs: random.pick([4, 60]),
+    },
+    serverEnd: random.pick([0, 0, 0.01]),
+    // The server gives an audit up whose run is stopped, unless the table asks for one.
+    kill: isByTable || lies === 0 ? kill : 0,
+    trouble: {
+      ...NO_TROUBLE,
+      cache: random.pick([null, 500]),
+      serverKilled: random.pick([null, null, 3_000]),
+      stream: random.pick([null, 1_000]),
+    },
+    ...servers(random),
+    core: {
+      ...calm.core,
+      auditedPart: isByTable ? 0 : 1,
+      followupTimeoutMs: random.pick([500, 5_000]),
+      hotBytes: random.pick([0, 500, 1_000_000]),
+      maxWaitMs: 2_000,
+      maxQueue: 1_000,
+      location: DEFAULT_CORE_OPTIONS.location,
+      maxCallers: DEFAULT_CORE_OPTIONS.maxCallers,
+    },
+    samplesMs: null,
+    deploys: false,
+    groups: isPrivate ? [group, "registers"] : [group],
+    pauseMs: random.pick([50, 300]),
+    affinity: random.pick([0, 0.8]),
+    updates: random.chance(0.7),
+    // The rule of a table is about those who write. Readers have an intent if their client has chosen the id.
+    retained: isByTable ? 0 : calm.retained,
+  };
+}
+
+/**
+ * Much is under way when the state is kept and when it comes back: intents without followups, own writes, leases. The server of the
+ * restored state gets as far as that of the lost one.
+ */
+function withSetBack(calm: Weather, random: Random): Weather {
+  const isByCommand = random.chance(0.4);
+  const isLeased = random.chance(0.4);
+  return {
+    ...calm,
+    setBack: {
+      keptMs: random.between(100, 3_000),
+      lostMs: random.between(50, 4_000),
+      isByCommand,
+      downMs: isByCommand ? random.pick([5, 500]) : random.between(8_000, 10_000),
+      isTakenOver: random.chance(0.7),
+    },
+    servers: random.pick([1, 1, 2]),
+    termMs: 800,
+    drift: random.pick([0, 0.05]),
+    network: { ...calm.network, duplicate: random.pick([0, 0.2]), late: random.pick([0, 0.05]), maxDelayMs: 10 },
+    followupDelayMs: random.pick([5, 500, 3_000]),
+    serverEnd: random.pick([0, 0, 0.01]),
+    trouble: { ...NO_TROUBLE, cache: random.pick([null, null, 500]) },
+    core: {
+      ...calm.core,
+      readLeaseMs: isLeased ? 3_000 : 0,
+      followupTimeoutMs: random.pick([50, 500, 5_000]),
+      maxWaitMs: 2_000,
+      maxQueue: 1_000,
+      location: DEFAULT_CORE_OPTIONS.location,
+      maxCallers: DEFAULT_CORE_OPTIONS.maxCallers,
+    },
+    samplesMs: null,
+    deploys: false,
+    groups: [
+      random.pick<GroupName>(["items", "items", "bank", "registers", "lists", "tickets", "rows", "seats", "stock"]),
+    ],
+    clients: 6,
+    operations: 160,
+    pauseMs: random.pick([50, 200]),
+    affinity: random.pick([0.5, 0.9]),
+    updates: isLeased || random.chance(0.5),
+    reads: isLeased ? 0.6 : 0,
+    beatMs: random.pick([100, 400]),
+    retained: 0.1,
   };
 }
 

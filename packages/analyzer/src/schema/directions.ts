@@ -41,6 +41,10 @@ export interface Directions {
   readonly refused: ReadonlyMap<string, ReadonlySet<TransformationKind>>;
   /** The rules of tasks, by the handlers and services that state some. */
   readonly tasks: ReadonlyMap<string, TaskRules>;
+  /** Places of the tags, by table. */
+  readonly privateTables: ReadonlyMap<string, Span>;
+  /** Places of the tags, by table. */
+  readonly auditedTables: ReadonlyMap<string, Span>;
   readonly diagnostics: readonly Diagnostic[];
 }
 
@@ -63,6 +67,7 @@ export function readDirections(program: as.Program, schema: Schema, tags: Tags):
   const workflows = new Map<string, Span>();
   const refused = new Map<string, ReadonlySet<TransformationKind>>();
   const tasks = new Map<string, TaskRules>();
+  const ofTables = { private: new Map<string, Span>(), audited: new Map<string, Span>() };
   const diagnostics: Diagnostic[] = [...tags.diagnostics];
   const handlerAt = ({ file, span }: TaggedFunction): HandlerSchema | undefined =>
     schema.handlers.find(
@@ -87,6 +92,13 @@ export function readDirections(program: as.Program, schema: Schema, tags: Tags):
         continue;
       }
       if (tag.kind === "service") continue;
+      if (tag.kind === "private" || tag.kind === "audited") {
+        const table = schema.tables.find(({ file, declaration }) => isAt(tagged, file, declaration));
+        if (table !== undefined) ofTables[tag.kind].set(table.name, tag.span);
+        else if (!isToldElsewhere(program, schema, tagged))
+          diagnostics.push(misplaced(tag, `stands before ${tagged.name}, which is not a table`));
+        continue;
+      }
       const service = schema.services.find(
         ({ declaration: { name } }) =>
           name.range.source.normalizedPath === tagged.file && name.range.start === tagged.span.start,
@@ -147,7 +159,8 @@ export function readDirections(program: as.Program, schema: Schema, tags: Tags):
   }
   for (const [name, span] of workflows)
     diagnostics.push(...workflowMistakes(name, span, { given, nearStorage, speculative, refused, tasks }));
-  return { given, nearStorage, speculative, workflows, refused, tasks, diagnostics };
+  const { private: privateTables, audited: auditedTables } = ofTables;
+  return { given, nearStorage, speculative, workflows, refused, tasks, privateTables, auditedTables, diagnostics };
 }
 
 /** A workflow is called by its name, runs at the primary, and has no set; its steps are tried again, and not the workflow. */
@@ -249,6 +262,16 @@ function tickParameter({ name, parameters, declaration, calledAs }: HandlerSchem
   if (another !== undefined)
     return wrong(at(1), `The handler ${name} has a schedule, and a tick gives it one argument at most.`);
   return first.name;
+}
+
+function isAt({ file, span }: TaggedFunction, path: string, { name }: as.DeclarationStatement): boolean {
+  return path === file && name.range.start === span.start;
+}
+
+/** Whether it is a table with a mistake, which is told, or stands in a file that no handler reaches, of which nothing is said. */
+function isToldElsewhere({ sources }: as.Program, { brokenTables }: Schema, tagged: TaggedFunction): boolean {
+  if (!sources.some(({ normalizedPath }) => normalizedPath === tagged.file)) return true;
+  return brokenTables.some(({ declaration }) => isAt(tagged, declaration.range.source.normalizedPath, declaration));
 }
 
 /** Whether a function is declared where the tags say that one is. */

@@ -1,5 +1,5 @@
 /**
- * Tags, by which a developer directs the analyzer in the doc comment of a function. An editor for TypeScript would not let
+ * Tags, by which a developer directs the analyzer in the doc comment of a function or a table. An editor for TypeScript would not let
  * decorators stand there.
  *
  *     /** @readwrite homepage *\/    the function is the read/write-set function of handler `homepage`
@@ -9,6 +9,8 @@
  *     /** @workflow *\/             the handler is a workflow: it runs steps, and touches no table
  *     /** @wrapping *\/              integers of the function wrap around where a result does not fit
  *     /** @service keyWindow=25m *\/ the function is a service, which the application's Worker has
+ *     /** @private *\/               nothing of the table is ever at a location
+ *     /** @audited *\/               the primary compares each followup that writes to the table with a run of its own
  *
  * `task-tags.ts` has those for tasks: `@retry`, `@limit`, `@cron`, `@every`.
  */
@@ -28,13 +30,15 @@ export type Tag =
   | { readonly kind: "speculative"; readonly span: Span }
   | { readonly kind: "workflow"; readonly span: Span }
   | { readonly kind: "wrapping"; readonly span: Span }
+  | { readonly kind: "private"; readonly span: Span }
+  | { readonly kind: "audited"; readonly span: Span }
   | { readonly kind: "service"; readonly rules: ServiceRules; readonly span: Span }
   | { readonly kind: "retry"; readonly attempts: number; readonly span: Span }
   | { readonly kind: "limit"; readonly limit: TaskLimit; readonly span: Span }
   | { readonly kind: "cron" | "every"; readonly schedule: WrittenSchedule; readonly span: Span }
   | { readonly kind: "refuse"; readonly transformations: readonly TransformationKind[]; readonly span: Span };
 
-/** A function with tags in its doc comment. */
+/** A function or table with tags in its doc comment. */
 export interface TaggedFunction {
   readonly file: string;
   readonly name: string;
@@ -49,17 +53,18 @@ export interface Tags {
 }
 
 const ACCEPTED =
-  "Write one of the tags `@readwrite <handler>`, `@nearstorage`, `@speculative`, `@workflow`, `@wrapping`, `@service`, `@internal`, `@retry 5`, `@limit 10 100/s`, `@cron 0 3 * * *`, `@every 5m` and `@refuse union|dropped-guard|widening|all`.";
+  "Write one of the tags `@readwrite <handler>`, `@nearstorage`, `@speculative`, `@workflow`, `@wrapping`, `@service`, `@internal`, `@retry 5`, `@limit 10 100/s`, `@cron 0 3 * * *`, `@every 5m` and `@refuse union|dropped-guard|widening|all` before a function, and `@private` and `@audited` before a table.";
 
 const SCHEDULED =
   "Write for example `@cron 0 3 * * *`, `@cron 30 8 * * MON-FRI Europe/Berlin` or `@every 5m`, and behind it perhaps `catchUp=0` and `overlap=skip`.";
 
 /** A tag, or a word that was meant to be one. */
 const TAG =
-  /(?<=^[ \t]*\/?\*{0,2}[ \t]*)@((?:near[-_]?storage|read[-_]?write|refuse|speculat(?:ive|e|ion)|workflow|wrap(?:ping|around)?|service|intern(?:al)?|retr(?:y|ies)|limit|cron|every)s?\b)([^\n]*)/gim;
+  /(?<=^[ \t]*\/?\*{0,2}[ \t]*)@((?:near[-_]?storage|read[-_]?write|refuse|speculat(?:ive|e|ion)|workflow|wrap(?:ping|around)?|service|intern(?:al)?|retr(?:y|ies)|limit|cron|every|private|audit(?:ed)?)s?\b)([^\n]*)/gim;
 
 /** The beginning of a tag, perhaps in a comment behind code. */
-const MAY_HAVE_TAGS = /@(?:near|read|refuse|speculat|workflow|wrap|service|intern|retr|limit|cron|every)/i;
+const MAY_HAVE_TAGS =
+  /@(?:near|read|refuse|speculat|workflow|wrap|service|intern|retr|limit|cron|every|private|audit)/i;
 
 export function readTags(sources: readonly SourceFile[]): Tags {
   const functions: TaggedFunction[] = [];
@@ -78,7 +83,8 @@ export function readTags(sources: readonly SourceFile[]): Tags {
         // Only the last comment before a declaration is its own.
         const isLast = !gap.slice(comment.index + comment[0].length).includes("/**");
         const name = isLast ? (functionAt(tokens, index) ?? memberAt(tokens, index)) : null;
-        if (name === null) diagnostics.push(...tags.map((tag) => misplaced(tag, "does not stand before a function")));
+        if (name === null)
+          diagnostics.push(...tags.map((tag) => misplaced(tag, "does not stand before a function or a table")));
         else functions.push({ file: file.path, name: name.text, span: spanOf(file, name.start, name.end), tags });
       }
     });
@@ -98,7 +104,9 @@ export function misplaced({ kind, span }: Tag, why: string): Diagnostic {
           ? "Write it in the doc comment of a function or method: `/** @wrapping */`."
           : kind === "service"
             ? "Write it before a function without a body, at the top of a file: `/** @service */ export declare function charge(order: string): string;`."
-            : `Write it in the doc comment of a handler: \`/** @${kind}${EXAMPLES.get(kind) ?? ""} */\`.`,
+            : kind === "private" || kind === "audited"
+              ? `Write it in the doc comment of a table: \`/** @${kind} */ const accounts = new Table<Account>("accounts");\`.`
+              : `Write it in the doc comment of a handler: \`/** @${kind}${EXAMPLES.get(kind) ?? ""} */\`.`,
   });
 }
 
@@ -160,8 +168,12 @@ function fixOf(name: string, { start }: Span, file: SourceFile): Fix | undefined
               ? "service"
               : /^intern/i.test(name)
                 ? "internal"
-                : (/^(?:retry|limit|cron|every)/.exec(name.toLowerCase().replace(/^retries/, "retry"))?.[0] ??
-                  "refuse");
+                : /^private/i.test(name)
+                  ? "private"
+                  : /^audit/i.test(name)
+                    ? "audited"
+                    : (/^(?:retry|limit|cron|every)/.exec(name.toLowerCase().replace(/^retries/, "retry"))?.[0] ??
+                      "refuse");
   if (name === spelled) return undefined;
   const span = spanOf(file, start, start + 1 + name.length);
   return { title: `Write @${spelled}`, edits: [{ span, text: `@${spelled}` }] };
@@ -177,6 +189,8 @@ function tagOf(name: string, words: readonly string[], span: Span): Tag | string
     case "speculative":
     case "workflow":
     case "wrapping":
+    case "private":
+    case "audited":
       if (words.length !== 0) return `The tag @${name} has no arguments.`;
       return { kind: name, span };
     case "refuse": {

@@ -254,12 +254,16 @@ function contentOf({ limits }: ResolvedConfig, report: BuildResult, hidesSecrets
     const names = hidesSecrets ? secretsAmong(parameters) : [];
     return names.length === 0 ? [] : [[name, names] as const];
   });
+  const ruled = report.tables.flatMap(({ name, isPrivate, isAudited }) =>
+    isPrivate || isAudited ? [[name, { isPrivate, isAudited }] as const] : [],
+  );
   const needs = {
     indexes: indexes.length > 0,
     blobs: hasBlobs(records),
     services: services.length > 0,
     tasks,
     secrets: secrets.length > 0,
+    tables: ruled.length > 0,
   };
   return {
     abi: abiOf([wasm, rwWasm], needs),
@@ -273,6 +277,7 @@ function contentOf({ limits }: ResolvedConfig, report: BuildResult, hidesSecrets
     ...(indexes.length > 0 ? { indexes } : {}),
     ...(secrets.length > 0 ? { secrets: Object.fromEntries(secrets) } : {}),
     ...(called.length > 0 ? { services: Object.fromEntries(called) } : {}),
+    ...(ruled.length > 0 ? { tables: Object.fromEntries(ruled) } : {}),
     ...(rules.length > 0 ? { tasks: Object.fromEntries(rules) } : {}),
     wasm: withStoredTypes(wasm, { tables: tableTypes(report), records }),
     rwWasm,

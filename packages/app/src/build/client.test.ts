@@ -20,7 +20,7 @@ const MANIFEST: Manifest = {
   application: "social",
   module: "0".repeat(64) as ModuleHash,
   limits: DEFAULT_LIMITS,
-  cache: { kind: "memory", memoryBytes: 0 },
+  cache: { kind: "memory", memoryBytes: 0, maxAgeHours: 168 },
   tables: {},
   named: {
     Sort: { kind: "enum", values: { Newest: 0, Dearest: 5 }, description: "How they are sorted." },

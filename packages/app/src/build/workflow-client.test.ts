@@ -17,7 +17,7 @@ const MANIFEST: Manifest = {
   application: "shop",
   module: "0".repeat(64) as ModuleHash,
   limits: DEFAULT_LIMITS,
-  cache: { kind: "memory", memoryBytes: 0 },
+  cache: { kind: "memory", memoryBytes: 0, maxAgeHours: 168 },
   tables: {},
   records: {},
   handlers: {

@@ -23,6 +23,7 @@ test("a name is enough; everything else has a default", () => {
     blobs: { maxBytes: DEFAULT_MAX_BLOB_BYTES, keepHours: DEFAULT_BLOB_KEEP_HOURS, bucket: null },
     outDir: "dist",
     cache: DEFAULT_CACHE,
+    jurisdiction: null,
     readLeaseMs: DEFAULT_READ_LEASE_MS,
     log: "debug",
     limits: DEFAULT_LIMITS,
@@ -53,7 +54,7 @@ test("how the primary at AWS is made", () => {
       'deploy.primary.alarmEmail must be a mail address, not "ann"',
       'deploy.primary.alarmTopic must be the ARN of an SNS topic like "arn:aws:sns:eu-central-1:123456789012:on-call", not "on-call"',
       "deploy.primary.shellAccess must be true or false, not 1",
-      "deploy.primary.x is not a field; the fields are instanceType, zones, alarmEmail, alarmTopic, shellAccess",
+      "deploy.primary.x is not a field; the fields are instanceType, zones, alarmEmail, alarmTopic, shellAccess, tables",
     ]
       .map((problem) => `${FILE}: ${problem}`)
       .join("\n"),
@@ -66,6 +67,40 @@ test("how the primary at AWS is made", () => {
   expect(() => resolveConfig({ name: "a", deploy: { primary: 1 } }, FILE)).toThrow(
     "deploy.primary must be the URL of the LVI server, or an object, not 1",
   );
+});
+
+test("a jurisdiction binds the caches and the region of the primary", () => {
+  const { cache, jurisdiction } = resolveConfig(
+    { name: "a", jurisdiction: "eu", deploy: { region: "eu-north-1" } },
+    FILE,
+  );
+  expect({ cache, jurisdiction }).toEqual({ cache: { ...DEFAULT_CACHE, jurisdiction: "eu" }, jurisdiction: "eu" });
+  expect(resolveConfig({ name: "a", jurisdiction: "us", cache: "memory" }, FILE).cache).not.toHaveProperty(
+    "jurisdiction",
+  );
+  const wrong = { name: "a", jurisdiction: "eu", cache: "kv", deploy: { region: "eu-west-2" } };
+  expect(() => resolveConfig(wrong, FILE)).toThrow(
+    [
+      'cache must be "durable-object" or "memory" with a jurisdiction, since Workers KV stores everywhere, not "kv"',
+      'deploy.region must be a region in the jurisdiction "eu": eu-central-1, eu-west-1, eu-west-3, eu-north-1, eu-south-1, eu-south-2, not "eu-west-2"',
+    ]
+      .map((problem) => `${FILE}: ${problem}`)
+      .join("\n"),
+  );
+  expect(() => resolveConfig({ name: "a", jurisdiction: "ch" }, FILE)).toThrow(
+    'jurisdiction must be one of "eu", "us", not "ch"',
+  );
+});
+
+test("the age of cached entries", () => {
+  expect(resolveConfig({ name: "a", cache: { maxAgeHours: 24 } }, FILE).cache).toEqual({
+    ...DEFAULT_CACHE,
+    maxAgeHours: 24,
+  });
+  for (const maxAgeHours of [0, 1.5, 9_000, "1d"])
+    expect(() => resolveConfig({ name: "a", cache: { kind: "kv", maxAgeHours } }, FILE)).toThrow(
+      "cache.maxAgeHours must be a whole number of hours from 1 to 8784",
+    );
 });
 
 test("the time of read leases", () => {
@@ -97,19 +132,19 @@ const MEBIBYTE = 1024 * 1024;
 test.each<[unknown, CacheChoice]>([
   ["durable-object", DEFAULT_CACHE],
   [{}, DEFAULT_CACHE],
-  ["kv", { kind: "kv", memoryBytes: 16 * MEBIBYTE, timeoutMs: 500 }],
-  ["memory", { kind: "memory", memoryBytes: 16 * MEBIBYTE }],
+  ["kv", { kind: "kv", memoryBytes: 16 * MEBIBYTE, timeoutMs: 500, maxAgeHours: 168 }],
+  ["memory", { kind: "memory", memoryBytes: 16 * MEBIBYTE, maxAgeHours: 168 }],
   [
     { kind: "memory", memoryBytes: 0 },
-    { kind: "memory", memoryBytes: 0 },
+    { kind: "memory", memoryBytes: 0, maxAgeHours: 168 },
   ],
   [
     { kind: "kv", timeoutMs: 50 },
-    { kind: "kv", memoryBytes: 16 * MEBIBYTE, timeoutMs: 50 },
+    { kind: "kv", memoryBytes: 16 * MEBIBYTE, timeoutMs: 50, maxAgeHours: 168 },
   ],
   [
     { objectBytes: 64 * MEBIBYTE, memoryBytes: MEBIBYTE, timeoutMs: 20 },
-    { kind: "durable-object", memoryBytes: MEBIBYTE, objectBytes: 64 * MEBIBYTE, timeoutMs: 20 },
+    { kind: "durable-object", memoryBytes: MEBIBYTE, objectBytes: 64 * MEBIBYTE, timeoutMs: 20, maxAgeHours: 168 },
   ],
 ])("cache %j", (cache, expected) => {
   expect(resolveConfig({ name: "a", cache }, FILE).cache).toEqual(expected);
@@ -141,7 +176,7 @@ test.each([
   [{ name: "a", cache: { timeoutMs: 0 } }, /cache\.timeoutMs must be a whole number of milliseconds from 1 to 10000/],
   [
     { name: "a", cache: { kind: "kv", objectBytes: 1 } },
-    /cache\.objectBytes is not a field; the fields are kind, memoryBytes, timeoutMs/,
+    /cache\.objectBytes is not a field; the fields are kind, memoryBytes, timeoutMs, maxAgeHours/,
   ],
   [{ name: "a", cache: { kind: "memory", timeoutMs: 5 } }, /cache\.timeoutMs is not a field/],
   [{ name: "a", worker: "../worker.ts" }, /worker must be the relative path of a TypeScript file/],

@@ -9,6 +9,10 @@ const REGION = /^[a-z]{2}(-[a-z]+)+-\d$/;
 const TOPIC = /^arn:[a-z-]+:sns:[a-z0-9-]+:\d{12}:[\w-]{1,256}$/;
 const MAIL_ADDRESS = /^[^\s@]+@[^\s@]+\.[^\s@]+$/;
 
+const TABLES = /^[A-Za-z0-9_.-]{1,200}$/;
+const TABLES_EXAMPLE = "radical-shop-production-at-20261127T140000Z";
+const TABLES_WORDS = `a prefix of tables, like "${TABLES_EXAMPLE}"`;
+
 const zonesOf = (region: string): string => `two different zones of ${region}, like `;
 const ZONES_WORDS = `${zonesOf("a region")}["eu-central-1a", "eu-central-1b"]`;
 
@@ -26,6 +30,13 @@ const awsPrimarySchema = fields({
   alarmTopic: text(TOPIC, 'the ARN of an SNS topic like "arn:aws:sns:eu-central-1:123456789012:on-call"').optional(),
   /** Lets those who may in the account open a shell on the machines, by SSM Session Manager. Default: false. */
   shellAccess: flag().optional(),
+  /**
+   * Prefixes of the tables, by environment, of those that were restored: like `{ production: "radical-shop-production-at-20261127T140000Z" }`.
+   * `radical restore` says what to write. Default: those that the first deployment has made.
+   */
+  tables: z
+    .record(z.string(), text(TABLES, TABLES_WORDS), `an object, like { production: "${TABLES_EXAMPLE}" }`)
+    .optional(),
 });
 
 const isUrlList = (value: string): boolean => value.split(",").every((url) => URL.canParse(url.trim()));

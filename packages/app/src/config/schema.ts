@@ -7,10 +7,13 @@ import {
   type CacheChoice,
   DEFAULT_CACHE,
   DEFAULT_LIMITS,
+  DEFAULT_MAX_AGE_HOURS,
   DEFAULT_MEMORY_BYTES,
   DEFAULT_OBJECT_BYTES,
   DEFAULT_READ_LEASE_MS,
   DEFAULT_TIMEOUT_MS,
+  type Jurisdiction,
+  JURISDICTIONS,
   LEAST_LEVELS,
   MAX_LIMITS,
   MAX_READ_LEASE_MS,
@@ -20,6 +23,7 @@ import { z } from "zod";
 import { blobsSchema } from "./blobs-schema.ts";
 import { deploySchema } from "./deploy-schema.ts";
 import { fields, fileInside, folder, listed, numberIn, oneOf, text, wholeNumber } from "./fields.ts";
+import { isRegionIn, regionWords } from "./jurisdictions.ts";
 import { MAX_LOSS_PERCENT, MAX_ROUND_TRIP_MS, NAME_OF_LOCATION, PAPER_LOCATIONS, locationOf } from "./locations.ts";
 
 const withoutSlash = (path: string): string => path.replace(/\/+$/, "");
@@ -61,11 +65,15 @@ const MAX_OBJECT_BYTES = 10 * 1024 ** 3;
 const MIN_OBJECT_BYTES = 1024 * 1024;
 /** A location answers within 20 s. */
 const MAX_TIMEOUT_MS = 10_000;
+/** A year. */
+const MAX_AGE_HOURS = 8_784;
 
 const whole = (unit: string, least: number, most: number): z.ZodNumber =>
   wholeNumber(least, most, `a whole number of ${unit} from ${least} to ${most}`);
 const memoryBytes = whole("bytes", 0, MAX_MEMORY_BYTES).default(DEFAULT_MEMORY_BYTES);
 const timeoutMs = whole("milliseconds", 1, MAX_TIMEOUT_MS).default(DEFAULT_TIMEOUT_MS);
+
+const maxAgeHours = whole("hours", 1, MAX_AGE_HOURS).default(DEFAULT_MAX_AGE_HOURS);
 
 const KIND_WORDS = `one of ${listed(CACHE_KINDS)}`;
 const cacheObjectSchema = z
@@ -81,9 +89,11 @@ const cacheObjectSchema = z
         objectBytes: whole("bytes", MIN_OBJECT_BYTES, MAX_OBJECT_BYTES).default(DEFAULT_OBJECT_BYTES),
         /** Not `memory`: after how many milliseconds a slow cache is missed. Default: 500. */
         timeoutMs,
+        /** After how many hours an entry is gone from every cache of a location, unless it is written again. Default: 168. */
+        maxAgeHours,
       }),
-      fields({ kind: z.literal("kv"), memoryBytes, timeoutMs }),
-      fields({ kind: z.literal("memory"), memoryBytes }),
+      fields({ kind: z.literal("kv"), memoryBytes, timeoutMs, maxAgeHours }),
+      fields({ kind: z.literal("memory"), memoryBytes, maxAgeHours }),
     ],
     KIND_WORDS,
   )
@@ -127,6 +137,10 @@ const locationsSchema = z
     ),
   );
 
+function boundTo(jurisdiction: Jurisdiction | undefined, cache: CacheChoice): CacheChoice {
+  return jurisdiction === undefined || cache.kind !== "durable-object" ? cache : { ...cache, jurisdiction };
+}
+
 // ── The whole ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 const DEFAULT_PORT = 8787;
@@ -155,6 +169,11 @@ export const configSchema = fields({
    */
   cache: cacheSchema.prefault(DEFAULT_CACHE.kind),
   /**
+   * Where data is stored: `eu` or `us`. It binds the caches of locations, and `radical deploy` holds the region of the primary to
+   * it. Default: caches are near users, wherever these are. See docs/personal-data.md.
+   */
+  jurisdiction: oneOf(JURISDICTIONS).optional(),
+  /**
    * How long a read lease lasts without being renewed, in milliseconds; 0: the primary grants none. Default: 3000. A write waits
    * so long for a location that has died.
    */
@@ -178,4 +197,17 @@ export const configSchema = fields({
   }).prefault({}),
   /** The settings of `radical deploy`; its options win. See docs/deploy.md. */
   deploy: deploySchema.prefault({}),
-});
+})
+  .superRefine(({ jurisdiction, cache, deploy: { region } }, context) => {
+    if (jurisdiction === undefined) return;
+    const wrong = (path: string[], message: string): void => context.addIssue({ code: "custom", path, message });
+    if (cache.kind === "kv")
+      wrong(["cache"], `"durable-object" or "memory" with a jurisdiction, since Workers KV stores everywhere`);
+    if (region !== null && !isRegionIn(jurisdiction, region)) wrong(["deploy", "region"], regionWords(jurisdiction));
+  })
+  .transform(({ jurisdiction, cache, ...others }) => ({
+    ...others,
+    cache: boundTo(jurisdiction, cache),
+    /** Null: none. */
+    jurisdiction: jurisdiction ?? null,
+  }));

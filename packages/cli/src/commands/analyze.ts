@@ -146,7 +146,8 @@ function show(handlers: readonly HandlerReport[], report: Compilation, terminal:
         print(`  by     ${plan.function.name}  ${style("dim", placeOf(plan.function.span))}`);
         break;
       case "near-storage":
-        print(`  by     @nearstorage  ${style("dim", placeOf(plan.span))}`);
+        if (plan.keptBy === null) print(`  by     @nearstorage  ${style("dim", placeOf(plan.span))}`);
+        else print(`  by     @private  ${plan.keptBy.words}  ${style("dim", placeOf(plan.span))}`);
         break;
       case "workflow":
         print(`  by     @workflow  ${style("dim", placeOf(plan.span))}`);

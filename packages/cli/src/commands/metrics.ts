@@ -29,7 +29,7 @@ server that --primary names. The same numbers are at /metrics of a server, for P
     ["radical metrics"],
     ["radical metrics --env production --watch"],
     ["radical metrics --env production --seconds 60 --json | jq '.servers[].report.requests'"],
-    ["RADICAL_KEYS=main:… radical metrics --primary https://lvi.example.com"],
+    ["RADICAL_ADMIN_KEYS=admin:… radical metrics --primary https://lvi.example.com"],
   ],
 } as const satisfies Command<Options>;
 

@@ -1,5 +1,5 @@
 /** The option `--strict`: handlers whose set is neither sliced nor given are a failure. */
-import type { HandlerReport } from "@radical/analyzer";
+import type { HandlerReport, PlanReport } from "@radical/analyzer";
 import type { Option } from "@radical/command-line";
 import { PLAN_WORDS, counted } from "@radical/app";
 import { EXIT_FALLBACK, EXIT_OK } from "@radical/app/command-error";
@@ -17,7 +17,12 @@ export function checkStrict(handlers: readonly HandlerReport[], terminal: Termin
   if ((process.exitCode ?? EXIT_OK) === EXIT_OK) process.exitCode = EXIT_FALLBACK;
   terminal.note(`${terminal.style("red", "✗")} strict: ${counted(fallen.length, "handler")} neither sliced nor given`);
   for (const { name, plan, file, line } of fallen) {
-    const reason = plan.kind === "recorded" ? `: ${plan.reason.code}` : "";
+    const reason = reasonOf(plan);
     terminal.note(`  ${name}  ${PLAN_WORDS[plan.kind]}${reason}  ${file}:${line}`);
   }
+}
+
+function reasonOf(plan: PlanReport): string {
+  if (plan.kind === "recorded") return `: ${plan.reason.code}`;
+  return plan.kind === "near-storage" && plan.keptBy !== null ? `: private table ${plan.keptBy.table}` : "";
 }

@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { AccessPattern, HandlerReport } from "@radical/analyzer";
+import type { AccessPattern, HandlerReport, PlanReport } from "@radical/analyzer";
 import {
   API_PATH,
   callPath,
@@ -219,7 +219,7 @@ export class Dashboard {
         return { kind, words, place: `${span.file}:${span.line}`, steps, makesWriter };
       }),
       steps: report?.steps ?? { handler: null, readWriteSet: null },
-      reason: report?.plan.kind === "recorded" ? report.plan.reason.message : null,
+      reason: report === null ? null : reasonOf(report.plan),
       slice: report?.rwSource ?? null,
       source: await declarationIn(join(this.#ports.root, file), line),
       keptLines: report === null || report.rwSource === null ? [] : keptLines(report),
@@ -289,6 +289,12 @@ async function declarationIn(file: string, line: number): Promise<string | null>
   const indent = /^\s*/.exec(lines[0] ?? "")?.[0] ?? "";
   const end = lines.findIndex((candidate, at) => at > 0 && candidate.startsWith(`${indent}}`));
   return lines.slice(0, end < 0 ? 1 : end + 1).join("\n");
+}
+
+/** Why the handler does not run beside its request to the primary; null: its developer has said so, or it does. */
+function reasonOf(plan: PlanReport): string | null {
+  if (plan.kind === "recorded") return plan.reason.message;
+  return plan.kind === "near-storage" && plan.keptBy !== null ? plan.keptBy.words : null;
 }
 
 /** The kept lines of the handler's own file. Functions that it calls may stand in others. */

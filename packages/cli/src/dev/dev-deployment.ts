@@ -427,12 +427,13 @@ export class DevDeployment {
   }
 
   async #openServices(): Promise<ServiceFront> {
-    const { local, services = null, onEvent } = this.#options;
+    const { local, services = null, locations, onEvent } = this.#options;
     const opened = await startServiceFront({
       key: local.keys.location,
       faults: () => this.#serviceFaults,
       services,
       manifest: () => this.#app?.manifest ?? null,
+      locations: locations.map(({ name }) => name),
       told: (service, message) =>
         onEvent({ event: "service_failed", level: "warn", location: "", handler: service, execution: null, message }),
     });

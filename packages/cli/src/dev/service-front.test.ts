@@ -1,6 +1,6 @@
 /** Services of tests, and failures to order, over real HTTP. */
 import { createHmac, randomBytes } from "node:crypto";
-import { request } from "node:http";
+import { createServer, request } from "node:http";
 import {
   decodeServiceAnswer,
   encodeServiceCall,
@@ -12,8 +12,10 @@ import {
   SIGNATURE_HEADER,
   signedHead,
   TIME_HEADER,
+  WORKER_CACHES_PATH,
 } from "@radical/protocol";
 import { afterEach, expect, test } from "vitest";
+import { closeServer, listen } from "./control-server.ts";
 import {
   checkServiceFaults,
   type FaultsByService,
@@ -46,6 +48,7 @@ async function opened(faults: FaultsByService, manifest: Manifest | null = MANIF
     faults: () => faults,
     services,
     manifest: () => manifest,
+    locations: ["A", "B"],
     told: () => undefined,
   });
 }
@@ -178,4 +181,39 @@ test("a client orders failures in the words of --fail, and what it does not name
     expect(() => read({ services })).toThrow(/^services must be like .*0 to 1/);
   expect(() => read({ services: { bank: { lost: 1 } } })).toThrow(/no service of that name/);
   expect(() => read({ services: {}, partitioned: ["XX"] })).toThrow(/which are: JP/);
+});
+
+test("an order about caches goes to the locations that it is about, and their answers come together", async () => {
+  const asked: (readonly [location: string, body: string])[] = [];
+  const worker = createServer((incoming, response) => {
+    let body = "";
+    incoming.on("data", (chunk: Buffer) => (body += chunk.toString()));
+    incoming.on("end", () => {
+      const location = incoming.headers["x-radical-location"]?.toString() ?? "";
+      asked.push([location, body]);
+      const { kind, table } = JSON.parse(body) as { kind: string; table?: string };
+      if (table === "broken") return void response.writeHead(400).end("{}");
+      const looked = { kind: "looked", cache: "durable-object", locations: [location] };
+      response.end(JSON.stringify(kind === "look" ? looked : { kind: "purged", entries: 2, next: null }));
+    });
+  });
+  const port = await listen(worker, "127.0.0.1", 0);
+  try {
+    await opened({}, { ...MANIFEST, cache: { kind: "durable-object" } } as unknown as Manifest);
+    front!.serve({ url: `http://127.0.0.1:${port}`, token: "t" });
+    const order = async (json: object): Promise<unknown> => {
+      const body = JSON.stringify(json);
+      const response = await fetch(`${front!.url}${WORKER_CACHES_PATH}`, { method: "POST", body });
+      return response.status === 200 ? response.json() : response.status;
+    };
+    const purge = { kind: "purge", location: null, table: null, key: null, after: null };
+    expect(await order({ kind: "look" })).toEqual({ kind: "looked", cache: "durable-object", locations: ["A", "B"] });
+    expect(await order({ ...purge, location: "B" })).toEqual({ kind: "purged", entries: 2, next: null });
+    expect(await order(purge)).toEqual({ kind: "purged", entries: 4, next: null });
+    expect(asked.map(([location]) => location)).toEqual(["A", "B", "B", "A", "B"]);
+    expect(await order({ ...purge, table: "broken" })).toBe(400);
+    expect(await order({ kind: "wipe" })).toBe(500);
+  } finally {
+    await closeServer(worker);
+  }
 });

@@ -41,7 +41,7 @@ function planWords(plan: PlanReport): string {
     case "recorded":
       return "Its location runs it before it asks the primary, since the items are not known:";
     case "near-storage":
-      return "The primary runs it, by your choice.";
+      return plan.keptBy === null ? "The primary runs it, by your choice." : plan.keptBy.words;
     case "workflow":
       return "It is a workflow: it runs steps, and touches no items itself.";
   }
@@ -72,12 +72,14 @@ function fenced(rows: readonly Row[]): string {
   return ["```text", ...lines, "```"].join("\n");
 }
 
-function tableWords({ name }: TableReport, handlers: readonly HandlerReport[]): string {
+function tableWords({ name, isPrivate, isAudited }: TableReport, handlers: readonly HandlerReport[]): string {
   const using = (kind: "reads" | "writes"): string =>
     namesOf(handlers.filter(({ tables }) => tables?.[kind].includes(name) === true).map((handler) => handler.name));
   const unknown = handlers.filter(({ tables }) => tables === null).map((handler) => handler.name);
   return [
-    `**${name}** is a table.`,
+    `**${name}** is a ${isPrivate ? "private " : ""}table.`,
+    ...(isPrivate ? ["Its items are never at a location, so the primary runs all that touches it."] : []),
+    ...(isAudited ? ["The primary compares each followup that writes to it with a run of its own."] : []),
     `* read by ${using("reads")}\n* written by ${using("writes")}`,
     ...(unknown.length === 0 ? [] : [`The tables of ${namesOf(unknown)} are not known.`]),
   ].join("\n\n");

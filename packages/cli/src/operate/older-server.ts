@@ -2,7 +2,7 @@
 import { askPrimary, type PrimaryAddress, PrimaryError } from "@radical/admin";
 import { CommandError } from "@radical/app/command-error";
 
-type What = "tasks" | "schedules" | "workflows" | "metrics";
+type What = "tasks" | "schedules" | "workflows" | "caches" | "metrics";
 
 /** The JSON of the primary's answer. Without a question the address is read. Throws a CommandError. */
 export async function answerOf<Answer>(

@@ -104,12 +104,15 @@ export function shortUnit(name: string): string {
   return key.length <= 18 ? unit : `${table}${key.slice(0, 6)}…${key.slice(-5)}`;
 }
 
-/** `1·1441`: epoch and sequence. */
+/** An epoch is a time in seconds. */
+const EPOCHS_SHOWN = 10_000;
+
+/** `3211·1441`: the end of the epoch, which tells the servers of a development apart, and the sequence. */
 export function commitWords(commit: string | null): string {
   if (commit === null) return "nothing";
   const [epoch = "", sequence = ""] = commit.split("-");
   const [e, s] = [Number.parseInt(epoch, 16), Number.parseInt(sequence, 16)];
-  return e === 0 && s === 0 ? "absent" : `${e}·${s}`;
+  return e === 0 && s === 0 ? "absent" : `${e % EPOCHS_SHOWN}·${s}`;
 }
 
 /** Microseconds as milliseconds. A location counts whole ones: what it finds to be none is less than one. */

@@ -121,14 +121,14 @@ function One({ handler }: { readonly handler: DashboardHandler }) {
           </p>
         )}
         <p class="soft">
-          {SENTENCES[plan]}
+          {plan === "near-storage" && reason !== null ? reason : SENTENCES[plan]}
           {givenBy !== null && (
             <>
               {" "}
               It is <code>{givenBy}</code>.
             </>
           )}
-          {reason !== null && ` The reason: ${reason}`} <Cost handler={handler} />
+          {plan === "recorded" && reason !== null && ` The reason: ${reason}`} <Cost handler={handler} />
           {speculative && " Clients may see its result before the confirmation: it has the tag @speculative."}
         </p>
         <Keys handler={handler} />

@@ -135,7 +135,7 @@ test("the deployment is reached at its routes, its domains and on workers.dev", 
 
 test("drift is what a version lacks, or has otherwise", () => {
   const config = wranglerConfigOf(
-    { ...NEEDS, cache: { kind: "kv", memoryBytes: 0, timeoutMs: 1 }, cacheNamespaceId: "n1" },
+    { ...NEEDS, cache: { kind: "kv", memoryBytes: 0, timeoutMs: 1, maxAgeHours: 168 }, cacheNamespaceId: "n1" },
     null,
   );
   const bindings = [

@@ -365,6 +365,12 @@ export class AwsPrimary implements PrimaryDeployment {
   async #tableChanges(tables: DynamoTables): Promise<readonly PlannedChange[]> {
     return (await tables.inspect()).flatMap(({ name, exists, isProtected }): PlannedChange[] => {
       const protection = this.#protects ? "protected against deletion, with recovery to any moment of 35 days" : "";
+      if (!exists && this.#settings.tables !== null)
+        throw new CommandError(
+          "no_such_tables",
+          `The table ${name} does not exist, and \`deploy.primary.tables\` in radical.config.ts names its prefix.`,
+          "Nothing was changed. Correct the prefix: `radical restore` says it. Restored tables are never made empty.",
+        );
       if (!exists) return [{ kind: "make", what: `table ${name}`, detail: protection }];
       return isProtected ? [] : [{ kind: "repair", what: `table ${name}`, detail: protection }];
     });

@@ -36,3 +36,10 @@ test("two deployments share no name", () => {
 test("each machine has a binding of its own in the Worker", () => {
   expect(NODES.map(bindingOf)).toEqual(["RADICAL_PRIMARY_A", "RADICAL_PRIMARY_B"]);
 });
+
+test("tables that were restored have a prefix of their own, and nothing else is called otherwise", () => {
+  const { tablePrefix, ...others } = primaryNames({ ...LONGEST, tables: "restored" });
+  expect(tablePrefix).toBe("restored");
+  expect(primaryNames(LONGEST)).toMatchObject(others);
+  expect(primaryNames({ ...LONGEST, tables: null })).toEqual(primaryNames(LONGEST));
+});

@@ -47,13 +47,18 @@ export interface PrimaryNames {
   readonly tunnels: Readonly<Record<NodeName, string>>;
 }
 
-export function primaryNames({ application, environment }: DeploymentName): PrimaryNames {
+/** `tables`: the prefix of tables that were restored; left out or null: those that the first deployment has made. */
+export function primaryNames({
+  application,
+  environment,
+  tables = null,
+}: DeploymentName & { readonly tables?: string | null }): PrimaryNames {
   const path = `/radical/${application}/${environment}`;
   const name = `radical-${application}-${environment}`;
   const byNode = (of: (node: NodeName) => string): Readonly<Record<NodeName, string>> => ({ a: of("a"), b: of("b") });
   return {
     stack: name,
-    tablePrefix: name,
+    tablePrefix: tables ?? name,
     logGroup: path,
     machineLogGroup: `${path}/machines`,
     metrics: `Radical/${application}/${environment}`,

@@ -28,6 +28,8 @@ export interface PrimarySettings extends DeploymentName {
   readonly shellAccess: boolean;
   /** How long its read leases last; 0: it grants none. */
   readonly readLeaseMs: number;
+  /** Prefix of the tables, if they were restored; null: those that the first deployment makes. */
+  readonly tables: string | null;
 }
 
 export const DEFAULT_PRIMARY_SETTINGS = {
@@ -38,6 +40,7 @@ export const DEFAULT_PRIMARY_SETTINGS = {
   alarmTopic: null,
   shellAccess: false,
   readLeaseMs: DEFAULT_READ_LEASE_MS,
+  tables: null,
 } as const satisfies Omit<PrimarySettings, keyof DeploymentName>;
 
 /** Who is asking, as AWS sees it. */

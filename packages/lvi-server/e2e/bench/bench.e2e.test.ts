@@ -12,10 +12,10 @@ function run(...args: readonly string[]): ReturnType<typeof spawnSync> {
 
 test("a short run of what takes no time by itself", () => {
   const effort = ["--turns", "1", "--requests", "64", "--versions", "100"];
-  const { status, stdout } = run("reads", "writes", "core", "calls", "memory", ...effort, "--json");
+  const { status, stdout } = run("reads", "writes", "core", "calls", "memory", "audits", ...effort, "--json");
   expect(status).toBe(0);
   const { results } = JSON.parse(stdout as string) as { results: { name: string; figures: Figure[] }[] };
-  expect(results.map(({ name }) => name)).toEqual(["reads", "writes", "core", "calls", "memory"]);
+  expect(results.map(({ name }) => name)).toEqual(["reads", "writes", "core", "calls", "memory", "audits"]);
   for (const { figures } of results) {
     expect(figures.length).toBeGreaterThan(0);
     for (const { value } of figures) expect(value).toEqual(expect.any(Number));

@@ -5,6 +5,7 @@
 import { writeFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
 import { commandLine } from "@radical/command-line";
+import { benchAudits } from "./audits.ts";
 import { benchFairness } from "./fairness.ts";
 import { type Effort, type Figure, isMet, type Progress } from "./figure.ts";
 import { benchHotKeys } from "./hot-keys.ts";
@@ -35,6 +36,7 @@ const NAMES = [
   "object",
   "tasks",
   "owed",
+  "audits",
 ] as const;
 
 const BENCHMARKS: Readonly<Record<(typeof NAMES)[number], Benchmark>> = {
@@ -51,12 +53,13 @@ const BENCHMARKS: Readonly<Record<(typeof NAMES)[number], Benchmark>> = {
   object: benchObject,
   tasks: benchTasks,
   owed: benchOwedWork,
+  audits: benchAudits,
 };
 
 const { benchmarks, quick, json, out, ...given } = commandLine({
   name: "pnpm bench:server",
   words:
-    "Measure the LVI server: signed requests beside the same bytes to bare node:http, the protocol core in process,\ncalls to storage, memory of versions, recovery of pending intents, what endless handlers leave to others, and executions on one key, ranges of a large table, the build of an index, an object with many entries, tasks,\nand a start on owed work: due and delayed tasks, and waiting workflows.",
+    "Measure the LVI server: signed requests beside the same bytes to bare node:http, the protocol core in process,\ncalls to storage, memory of versions, recovery of pending intents, what endless handlers leave to others, and executions on one key, ranges of a large table, the build of an index, an object with many entries, tasks,\na start on owed work: due and delayed tasks, and waiting workflows, and what audits of followups cost.",
   options: {
     benchmarks: { kind: "operands", of: NAMES, words: "what to measure" },
     quick: { kind: "flag", words: "fewer turns, rounds and intents, no DynamoDB: all of it in less than two minutes" },

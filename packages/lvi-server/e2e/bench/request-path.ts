@@ -203,7 +203,7 @@ export async function makeHot({ client }: StartedServer, count: number): Promise
   return units.map((unit) => ({ unit, mode: "read", version }));
 }
 
-interface Rate {
+export interface Rate {
   readonly perSecond: number;
   /** Processor time of the target's process for each. */
   readonly cpuMicros: number;
@@ -212,7 +212,7 @@ interface Rate {
 type Run = (target: Target, connections: readonly Connection[], count: number) => Promise<Rate>;
 
 /** Of each target, by turn. */
-async function compare(
+export async function compare(
   targets: readonly Target[],
   effort: Effort,
   run: Run,

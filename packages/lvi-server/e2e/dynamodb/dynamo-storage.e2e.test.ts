@@ -27,6 +27,7 @@ import { Layout } from "../../src/storage/dynamo/tables.ts";
 import { SealedStorage } from "../../src/storage/sealing/sealed-storage.ts";
 import { newSealingKey } from "../../src/storage/sealing/sealing-key.ts";
 import { openItems } from "../../src/storage/items.ts";
+import { openBackups } from "../../src/storage/open-backups.ts";
 import { complete, describeStorage } from "../../src/storage/storage-conformance.ts";
 import { CREDENTIALS, type DynamoDbLocal, hasDynamoDbLocal, startDynamoDbLocal } from "./dynamodb-local.ts";
 
@@ -200,6 +201,25 @@ describe.skipIf(!hasDynamoDbLocal())("DynamoDB", () => {
       } finally {
         await reader.close();
       }
+    });
+
+    test("a server that was replaced keeps no quiet time, and old ones go", async () => {
+      const quietTimes = async (): Promise<readonly unknown[]> => {
+        const backups = await openBackups({ kind: "dynamodb", prefix, endpoint: local.endpoint });
+        const found = await backups.quietTimes();
+        backups.close();
+        return found;
+      };
+      const { epoch: first } = (await storage.acquireLeadership(await storage.readLeadership(), 1_000, 0))!;
+      const old = { fromMs: 1_000, untilMs: 60_000 };
+      await storage.keepQuietTime(first, old);
+      expect(await quietTimes()).toEqual([old]);
+      await storage.acquireLeadership(await storage.readLeadership(), 1_000, 0);
+      const later = { fromMs: 40 * 86_400_000, untilMs: 41 * 86_400_000 };
+      await storage.keepQuietTime(first, later);
+      expect(await quietTimes()).toEqual([old]);
+      await storage.keepQuietTime(first + 1, later);
+      expect(await quietTimes()).toEqual([later]);
     });
 
     test("a person can read them", async () => {

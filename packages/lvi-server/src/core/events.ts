@@ -305,6 +305,8 @@ export type ReExecutionCause =
   | "followup_not_covered"
   /** Somebody cancels a task that it may have enqueued. */
   | "cancelled"
+  /** Its followup has come, and is compared with the run before it is applied. */
+  | "audit"
   /** An earlier re-execution was killed, or what it reads could not be loaded. */
   | "tried_again";
 
@@ -398,6 +400,9 @@ export type NoteName =
   | "followup_late"
   | "followup_unknown"
   | "followup_not_covered"
+  /** An audit has ended: the followup is what the handler does, or nobody could tell. */
+  | "audit_passed"
+  | "audit_given_up"
   | "followup_lost"
   | "re_execution"
   | "re_execution_killed"
@@ -424,6 +429,8 @@ export type NoteName =
   | "wrote_on_get_alarm"
   /** A location has named a unit of a table that the handler can't access: nothing was done for it. */
   | "outside_tables_alarm"
+  /** A followup says otherwise than two runs of the handler here: it was not applied, and the run was. */
+  | "forged_alarm"
   /** A pending intent does not fit the rest of the state. */
   | "intent_alarm"
   /** A re-execution was ended from outside: what its intent holds stays locked until one comes to its end. */

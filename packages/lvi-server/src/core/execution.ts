@@ -28,6 +28,7 @@ import type {
   UnitId,
   Write,
 } from "@radical/protocol";
+import type { Audit } from "./audits.ts";
 import type { Usage } from "./budgets.ts";
 import type { Queries } from "./captured-spans.ts";
 import type { CallerId, Expectation, OperationId, ReExecutionCause } from "./events.ts";
@@ -201,11 +202,19 @@ export interface Pending {
   /** Why to re-execute as soon as nobody is ahead; null: nobody wants it. */
   wanted: ReExecutionCause | null;
   /** Followups that came while somebody was ahead. */
-  early: { readonly caller: CallerId; readonly followup: Followup }[];
+  early: CalledFollowup[];
+  /** The audit of its followup, until the run with which that is compared has ended; null: none. */
+  audit: Audit | null;
   /** How many runs of the intent were ended from outside. */
   kills: number;
   /** How many times it has paused for that, or because storage could not be read. */
   pauses: number;
+}
+
+/** A followup, and who waits for the answer to it. */
+export interface CalledFollowup {
+  readonly caller: CallerId;
+  readonly followup: Followup;
 }
 
 /**
@@ -437,7 +446,7 @@ export function adopted(intent: Intent, ticket: Ticket, phase: Pending | Abandon
 }
 
 export function pendingOn(intent: Intent, sequence: number | null): Pending {
-  return { kind: "pending", intent, sequence, replay: null, wanted: null, early: [], kills: 0, pauses: 0 };
+  return { kind: "pending", intent, sequence, replay: null, wanted: null, early: [], audit: null, kills: 0, pauses: 0 };
 }
 
 export function abandonedOf(intent: Intent, pauses: number, hasLeftSet: boolean): Abandoned {

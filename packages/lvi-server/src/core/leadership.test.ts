@@ -1,6 +1,14 @@
 /** Candidates and a holder on one storage, each with a clock of its own. */
 import { describe, expect, test } from "vitest";
-import { Candidate, type CandidateEffect, type HeldLeadership, heldUntilMs, type Leadership } from "./leadership.ts";
+import {
+  Candidate,
+  type CandidateEffect,
+  type HeldLeadership,
+  heldUntilMs,
+  type Leadership,
+  nextEpoch,
+  setBackLeadership,
+} from "./leadership.ts";
 
 const TERM_MS = 1_000;
 
@@ -184,5 +192,45 @@ describe("read leases of an earlier leader", () => {
     acquire(candidate, 5_000, silent);
     expect(acquire(candidate, 5_200, silent)).toMatchObject({ kind: "acquire", readLeaseMs: 600 });
     expect(elected(candidate, 5_210)).toMatchObject({ leadership: { readLeasesUntilMs: 5_630 } });
+  });
+});
+
+describe("an epoch is a time", () => {
+  const START_MS = Date.UTC(2026, 10, 27, 14);
+
+  test("later seconds have greater ones, in whatever history", () => {
+    const backup = nextEpoch(0, START_MS);
+    let lost = backup;
+    // Servers that end as soon as they lead get ahead of the clock.
+    for (let n = 0; n < 5; n++) lost = nextEpoch(lost, START_MS + 1_000);
+    expect(lost).toBe(backup + 5);
+    expect(nextEpoch(backup, START_MS + 6_000)).toBeGreaterThan(lost);
+    expect(nextEpoch(lost, START_MS - 3_600_000)).toBe(lost + 1);
+    expect(nextEpoch(7, 0)).toBe(8);
+  });
+
+  test("they fit into commit ids for a century", () => {
+    expect(nextEpoch(0, Date.UTC(2100, 0, 1))).toBeLessThan(2 ** 32);
+  });
+});
+
+describe("the leadership of a storage that is set back", () => {
+  const backup: Leadership = { epoch: 100, beat: 7, termMs: 1_000, readLeaseMs: 0, leader: "https://a.example" };
+  const lost: Leadership = { epoch: 900_000_000, beat: 3, termMs: 5_000, readLeaseMs: 3_000 };
+
+  test("is nobody's, later than both, and waits for what the lost one may have promised", () => {
+    expect(setBackLeadership(backup, lost, Date.UTC(2026, 10, 27))).toEqual({
+      epoch: 900_000_001,
+      beat: 0,
+      termMs: 5_000,
+      readLeaseMs: 3_000,
+      setBackEpoch: 900_000_001,
+    });
+  });
+
+  test("waits for the longest read leases if the lost one can't be read", () => {
+    const { epoch, termMs, readLeaseMs } = setBackLeadership(backup, null, Date.UTC(2026, 10, 27));
+    expect({ termMs, readLeaseMs }).toEqual({ termMs: 60_000, readLeaseMs: 60_000 });
+    expect(epoch).toBe(nextEpoch(0, Date.UTC(2026, 10, 27)));
   });
 });

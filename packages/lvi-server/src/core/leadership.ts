@@ -6,8 +6,12 @@
  *   A candidate waits until the leadership has been unchanged for the whole term and a little more, and takes it.
  *
  * So everything that the leader has done under its leadership was in storage before its successor looked. All times are
- * monotonic.
+ * monotonic, but for that of an epoch.
+ *
+ * An epoch is the time at which its leadership was taken. So a storage that was set back, by whatever means, takes no epoch
+ * again that it had before. A commit id names one commit of one history, and caches may outlive the history.
  */
+import { MAX_READ_LEASE_MS } from "@radical/protocol";
 
 /** The right to serve, as storage has it. */
 export interface Leadership {
@@ -20,6 +24,8 @@ export interface Leadership {
   readonly readLeaseMs: number;
   /** The address that the leader advertises. */
   readonly leader?: string;
+  /** The epoch at which the storage was set back to an earlier state. Earlier commit ids may be of a history that never was. */
+  readonly setBackEpoch?: number;
 }
 
 /** The leadership as its leader counts it. */
@@ -31,12 +37,36 @@ export interface HeldLeadership {
   readonly readLeasesUntilMs: number;
   /** How long read leases may last, as the leadership names it in storage. */
   readonly readLeaseMs: number;
+  /** As storage has it: {@link Leadership}. */
+  readonly setBackEpoch?: number;
 }
 
 /** Most by which the rates of two servers' clocks differ from the true one, each way. */
 const DRIFT = 0.05;
 /** Renewals and looks within one term. */
 const PER_TERM = 4;
+
+/** The first epoch that a clock gives, in seconds. Commit ids have 32 bits for epochs: they last until 2156. */
+const FIRST_SECOND = Date.UTC(2020, 0, 1) / 1_000;
+
+/** The epoch after one, if the wall clock shows this time. It is greater than all of earlier seconds, in any history of the storage. */
+export function nextEpoch(epoch: number, wallMs: number): number {
+  // variant: epoch-of-time
+  return Math.max(epoch + 1, Math.floor(wallMs / 1_000) - FIRST_SECOND);
+}
+
+/**
+ * The leadership of a storage that is set back, from `lost`, which may lead or have led until now. It is nobody's. The next server waits
+ * out its term before it says anything. So long the last one may lead, and locations may answer by read leases of the lost time.
+ * After a takeover the values of such leases are still true, here they are not. Null: the lost state can't be read.
+ */
+export function setBackLeadership(backup: Leadership, lost: Leadership | null, wallMs: number): Leadership {
+  const epoch = nextEpoch(Math.max(backup.epoch, lost?.epoch ?? 0), wallMs);
+  const readLeaseMs = Math.max(backup.readLeaseMs, lost === null ? MAX_READ_LEASE_MS : lost.readLeaseMs);
+  // variant: set-back-read-leases
+  const termMs = Math.max(lost?.termMs ?? 0, readLeaseMs);
+  return { epoch, beat: 0, termMs, readLeaseMs, setBackEpoch: epoch };
+}
 
 /** The time until which a leader may serve that sent its last renewal at `sentAtMs`. */
 export function heldUntilMs(sentAtMs: number, termMs: number): number {
@@ -95,10 +125,11 @@ export class Candidate {
       case "acquired": {
         // Another candidate has won; or this one has, and the answer was lost: then it waits its own term out.
         if (event.leadership === null) return { kind: "read" };
-        const { epoch, termMs, readLeaseMs } = event.leadership;
+        const { epoch, termMs, readLeaseMs, setBackEpoch } = event.leadership;
         const untilMs = heldUntilMs(this.#sentAtMs, termMs);
         const readLeasesUntilMs = this.#readLeasesUntilMs;
-        return { kind: "elected", leadership: { epoch, termMs, untilMs, readLeasesUntilMs, readLeaseMs } };
+        const held = { epoch, termMs, untilMs, readLeasesUntilMs, readLeaseMs };
+        return { kind: "elected", leadership: setBackEpoch === undefined ? held : { ...held, setBackEpoch } };
       }
       case "failed":
         return { kind: "wait", ms: renewalMs(this.#termMs) };

@@ -100,6 +100,17 @@ function apply(writes: readonly Write[], ...blind: readonly string[]): void {
   listeners.applied(commit(), writes, () => new Set(blind.map(note)), TERM);
 }
 
+test("what is private is not told, though it was written with what the location has read", () => {
+  const isPrivate = (unit: UnitId): boolean => unit === note("secret");
+  const emit = (effect: ListeningEffect): void => perform([effect]);
+  listeners = new Listeners({ epoch: 1, ground: GROUND, emit, bounds: BOUNDS, isPrivate });
+  const va = listen("VA");
+  listeners.read("VA", reading("a", "secret"));
+  apply(writing("a", "secret"));
+  apply(writing("secret"));
+  expect(told.get(va)).toEqual(["a"]);
+});
+
 test("a location is told of what it has read, with the version and the value, and of nothing else", () => {
   const va = listen("VA");
   const jp = listen("JP");

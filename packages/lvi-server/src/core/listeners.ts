@@ -30,6 +30,7 @@ import type { CallerId, Fact } from "./events.ts";
 import { type HintBounds, hintsOf } from "./hints.ts";
 import { DEFAULT_LEASE_POLICY, type LeasePolicy } from "./lease-policy.ts";
 import { type Ground, type LeaseBounds, ReadLeases, type Term } from "./read-leases.ts";
+import { veiled } from "./ruled-tables.ts";
 import { type Session, type SessionBounds, Sessions } from "./sessions.ts";
 
 /** Names one answer that goes on. */
@@ -139,6 +140,8 @@ export interface ListenersOptions {
   readonly bounds?: ListenerBounds;
   /** As in the options of the core. */
   readonly sessionNumber?: (n: number) => number;
+  /** Whether nothing of the unit is told to a location. Left out: of no unit. */
+  readonly isPrivate?: (unit: UnitId) => boolean;
 }
 
 export class Listeners {
@@ -148,6 +151,7 @@ export class Listeners {
   readonly #places = new Map<ListenerId, Place>();
   readonly #emit: (effect: ListeningEffect) => void;
   readonly #entryOf: (unit: UnitId) => Entry | null;
+  readonly #isPrivate: (unit: UnitId) => boolean;
   readonly #sessions: Sessions;
   readonly #watchers: UnitMap<Set<Session>> = new SpanMap();
   readonly leases: ReadLeases;
@@ -161,9 +165,11 @@ export class Listeners {
     policy,
     bounds = DEFAULT_BOUNDS,
     sessionNumber = (n) => n,
+    isPrivate,
   }: ListenersOptions) {
     this.#bounds = bounds;
     this.#entryOf = entryOfSpan ?? (() => null);
+    this.#isPrivate = isPrivate ?? (() => false);
     this.#emit = emit;
     this.#sessions = new Sessions(epoch, sessionNumber, bounds, emit, (session) => this.#gone(session));
     this.leases = new ReadLeases(bounds, this.#sessions, ground, policy ?? DEFAULT_LEASE_POLICY);
@@ -362,7 +368,9 @@ export class Listeners {
 
   #changed(session: Session, units: readonly UnitId[], nowMs: number): void {
     for (const unit of units) this.#unwatch(session, unit);
-    this.#sessions.say(session, { kind: "changed", units }, nowMs);
+    // A query whose units its location does not know runs again at each line.
+    const told = new Set(units.map((unit) => (this.#isPrivate(unit) ? veiled(unit) : unit)));
+    this.#sessions.say(session, { kind: "changed", units: [...told] }, nowMs);
     // It does not hear: what it has missed it finds out when it must ask for another session.
     if (session.isToEnd && !session.isBound) this.#sessions.delete(session);
   }
@@ -423,9 +431,10 @@ export class Listeners {
   /** The writes are durable, and may be read by everybody. `blindOf`: those of them that the execution has not read. */
   applied(commitId: CommitId, writes: readonly Write[], blindOf: () => ReadonlySet<UnitId>, term: Term): void {
     if (writes.length === 0) return;
-    if (this.#places.size > 0) this.#hint(commitId, writes, blindOf);
+    const shared = writes.filter(({ unit }) => !this.#isPrivate(unit));
+    if (this.#places.size > 0) this.#hint(commitId, shared, blindOf);
     if (this.#watchers.size > 0) this.#tellWatchers(writes, term.nowMs);
-    this.leases.applied(writes, term);
+    this.leases.applied(shared, term);
   }
 
   #numberOf(unit: UnitId): readonly Repair[] {

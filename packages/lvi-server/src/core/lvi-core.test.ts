@@ -28,6 +28,7 @@ import {
   type ModuleHash,
   type Outcome,
   type Query,
+  sessionId,
   type Span,
   spanId,
   spanOf,
@@ -36,6 +37,7 @@ import {
   type Version,
 } from "@radical/protocol";
 import { describe, expect, test } from "vitest";
+import { Audits } from "./audits.ts";
 import { type CallHasher, hashOfResult } from "./call-hash.ts";
 import type { Effect, Event, Load, Note, NoteName } from "./events.ts";
 import type { RunResult, RunAccess } from "./run.ts";
@@ -52,6 +54,7 @@ import type { HeldLeadership } from "./leadership.ts";
 import { type CoreOptions, DEFAULT_CORE_OPTIONS } from "./core-options.ts";
 import type { TaskAnswer } from "./task-table.ts";
 import { LviCore, type Now, type Recovered } from "./lvi-core.ts";
+import { RuledTables } from "./ruled-tables.ts";
 import type { StoredItem } from "./version-table.ts";
 
 const MODULE = "a".repeat(64) as ModuleHash;
@@ -3143,6 +3146,275 @@ describe("tables that a module names for its handlers", () => {
     story.completed();
     expect(story.storedValue("x")).toBe("2");
     expect(story.said.filter((line) => line.startsWith("tell"))).toEqual(heard);
+  });
+});
+
+describe("a followup that is audited", () => {
+  const alarmsOf = (story: Story): readonly string[] =>
+    story.observed.flatMap(({ name, detail = "" }) => (name.endsWith("_alarm") ? [`${name}: ${detail}`] : []));
+  const FORGED = "forged_alarm: a followup of the location near is not what two runs of the handler do here: it has ";
+  const audited = (): Story => {
+    const story = withPendingWrite({ auditedPart: 1 });
+    story.followup("A", C1, "x:=2");
+    expect(story.said).toEqual(["run declared on x=1"]);
+    return story;
+  };
+
+  test("is applied when a run has ended in the same way, and not before", () => {
+    const story = audited();
+    story.ran(did("x x:=2"));
+    expect(story.said).toEqual(["complete A 2.1 pending x:=2"]);
+    story.completed();
+    expect(story.said).toEqual(["followup A ← applied"]);
+    expect(story.notes).toContain("audit_passed");
+    expect([alarmsOf(story), story.isIdle]).toEqual([[], true]);
+  });
+
+  test("and forged: two runs agree, so the run is applied, and the alarm names the location and no value", () => {
+    const story = withPendingWrite({ auditedPart: 1 });
+    story.followup("A", C1, "x:=secret", { kind: "abort", status: 409, code: "hidden", message: "hidden" });
+    story.ran(did("x x:=2"));
+    expect(story.said).toEqual(["run declared on x=1", "run declared on x=1"]);
+    expect(alarmsOf(story)).toEqual([]);
+    story.ran(did("x x:=2"));
+    story.completed();
+    expect(story.said).toEqual(["complete A 2.1 pending x:=2", "followup A ← forged"]);
+    expect(alarmsOf(story)).toEqual([
+      `${FORGED}another outcome (abort in place of result), other writes of t/x; it was not applied`,
+    ]);
+    expect(story.storedValue("x")).toBe("2");
+    // Its module is as good as before.
+    story.request("B", "x=2");
+    expect(story.said).toEqual(["B ← valid without intent"]);
+  });
+
+  test("and different from one of two runs that differ: nobody is blamed, and the module runs near storage", () => {
+    const story = audited();
+    story.ran(did("x x:=3"));
+    story.ran(did("x x:=2"));
+    story.completed();
+    expect(story.said).toEqual(["run declared on x=1", "complete A 2.1 pending x:=2", "followup A ← applied"]);
+    expect(alarmsOf(story)).toEqual(["determinism_alarm: two runs of one execution here differ"]);
+    story.request("B", "x=2");
+    expect(story.said).toEqual(["run derive writing nothing on x=2"]);
+  });
+
+  test("in two copies, of which one is forged: each is answered for itself", () => {
+    const story = audited();
+    story.followup("A", C1, "x:=9");
+    story.followup("A", C1, "x:=2");
+    story.ran(did("x x:=2"));
+    story.ran(did("x x:=2"));
+    story.completed();
+    expect(story.said).toEqual([
+      "run declared on x=1",
+      "complete A 2.1 pending x:=2",
+      "followup A ← applied",
+      "followup A ← forged",
+      "followup A ← applied",
+    ]);
+    expect(alarmsOf(story)).toEqual([`${FORGED}other writes of t/x; it was not applied`]);
+  });
+
+  test("and claims an end where the handler leaves its set: forged, and the execution runs near storage", () => {
+    const story = audited();
+    for (const _ of [1, 2]) story.ran({ kind: "undeclared", reason: "write of t/y" });
+    expect(story.said).toEqual(["run declared on x=1", "followup A ← forged", "run derive writing nothing on x=1"]);
+    expect(alarmsOf(story)[0]).toBe(`${FORGED}an end, and the runs have none (undeclared); it was not applied`);
+  });
+
+  test.each([
+    ["stopped", { kind: "killed", reason: "too long" }],
+    ["crowded out", { kind: "crowded-out" }],
+  ] as const)("and whose run is %s: applied as any other, since its location has ended it", (_, stopped) => {
+    const story = audited();
+    story.ran(stopped);
+    story.completed();
+    expect(story.said).toEqual(["complete A 2.1 pending x:=2", "followup A ← applied"]);
+    expect(story.notes).toContain("audit_given_up");
+    expect([alarmsOf(story), story.isIdle]).toEqual([[], true]);
+  });
+
+  test("while a re-execution runs already: that run is the audit", () => {
+    const story = withPendingWrite({ auditedPart: 1 });
+    story.passes(5_000);
+    story.followup("A", C1, "x:=2");
+    story.ran(did("x x:=2"));
+    story.completed();
+    expect(story.said).toEqual(["run declared on x=1", "complete A 2.1 pending x:=2", "followup A ← applied"]);
+  });
+
+  test("whose values can't be read: they are read again", () => {
+    const story = withPendingWrite({ auditedPart: 1, hotBytes: 0 });
+    story.followup("A", C1, "x:=2");
+    story.failed("load", "none");
+    story.passes(1_000);
+    story.loaded();
+    story.ran(did("x x:=2"));
+    story.completed();
+    expect(story.said).toEqual([
+      "load x",
+      "load x",
+      "run declared on x=1",
+      "complete A 2.1 pending x:=2",
+      "followup A ← applied",
+    ]);
+  });
+
+  test("behind another one: when that has been applied", () => {
+    const story = withPendingWrite({ auditedPart: 1 });
+    story.request("B", "+x=2@2.1");
+    story.stored();
+    story.followup("B", commitId(2, 2), "x:=3");
+    story.forget();
+    story.ran(did("x x:=2"));
+    story.completed();
+    expect(story.said).toEqual(["complete A 2.1 pending x:=2", "run declared on x=2"]);
+    story.ran(did("x x:=3"));
+    story.completed();
+    expect(story.said).toEqual(["complete B 2.2 pending x:=3", "followup B ← applied"]);
+    expect(alarmsOf(story)).toEqual([]);
+  });
+
+  test("behind one that was forged: what it has read never was, so it runs anew", () => {
+    const story = withPendingWrite({ auditedPart: 1 });
+    story.request("B", "+x=9@2.1");
+    story.stored();
+    story.followup("A", C1, "x:=9");
+    story.followup("B", commitId(2, 2), "x:=10");
+    story.forget();
+    story.ran(did("x x:=2"));
+    story.ran(did("x x:=2"));
+    story.completed();
+    expect(story.said).toContain("followup A ← forged");
+    expect(story.said).toEqual([]);
+    expect(alarmsOf(story)).toHaveLength(1);
+  });
+
+  describe("because of its table", () => {
+    const withRule = (story: Story): Story => {
+      const tableRules = { t: { isPrivate: false, isAudited: true } };
+      story.tell({ kind: "module-registered", module: MODULE, plans: PLANS, tableRules });
+      return story;
+    };
+
+    test("always, and however often its run is stopped", () => {
+      const story = withRule(withPendingWrite());
+      story.followup("A", C1, "x:=9");
+      story.ran({ kind: "killed", reason: "too long" });
+      expect(story.said).toEqual(["run declared on x=1"]);
+      story.passes(1_000);
+      story.ran(did("x x:=2"));
+      story.ran(did("x x:=2"));
+      story.completed();
+      expect(story.said.slice(-2)).toEqual(["complete A 2.1 pending x:=2", "followup A ← forged"]);
+    });
+
+    test("not if the intent only reads it", () => {
+      const story = withRule(new Story({ x: "1" }));
+      story.request("A", "x=1", { retained: true });
+      story.lookedUp();
+      story.loaded();
+      story.stored();
+      story.followup("A", C1, "");
+      story.completed();
+      expect(story.said.slice(-2)).toEqual(["complete A 2.1 pending", "followup A ← applied"]);
+    });
+  });
+
+  test("a part of the others, which depends on the id and on a secret", () => {
+    const picked = (part: number, secret: string): readonly string[] => {
+      const hash = (bytes: Uint8Array): { key: string; hash: string } => ({
+        key: "",
+        hash: contentHash(new Uint8Array([...encode(secret), ...bytes])),
+      });
+      const audits = new Audits(part, { hash, hashWith: (_, bytes) => hash(bytes) }, () => new RuledTables());
+      const ids = Array.from({ length: 10_000 }, (_, index) => index.toString(16).padStart(32, "0") as ExecutionId);
+      return ids.filter((executionId) =>
+        audits.wants({ intent: { executionId, units: [] as Intent["units"] } as Intent, kills: 0, audit: null }),
+      );
+    };
+    expect([picked(0, "a").length, picked(1, "a").length]).toEqual([0, 10_000]);
+    const some = picked(0.1, "a");
+    expect(some.length).toBeGreaterThan(850);
+    expect(some.length).toBeLessThan(1_150);
+    expect(picked(0.1, "a")).toEqual(some);
+    expect(picked(0.1, "b")).not.toEqual(some);
+  });
+});
+
+describe("a private table", () => {
+  const RULES = { t: { isPrivate: true, isAudited: false } };
+  const OLDER = "d".repeat(64) as ModuleHash;
+  const listened = (): Story => {
+    const story = new Story({ x: "1" });
+    story.tell({ kind: "module-registered", module: OLDER, plans: PLANS });
+    story.tell({ kind: "module-registered", module: MODULE, plans: PLANS, tableRules: RULES });
+    const question = { name: "", session: null, heard: 0, ends: null } as const;
+    story.tell({ kind: "listens", listener: 1, location: "near", ...question });
+    story.forget();
+    return story;
+  };
+
+  test.each(["x=1", "+x=1", "!x", "x", "[a,z)", "#[a,z)"])("a set with %s is refused, with an alarm", (set) => {
+    const story = listened();
+    story.request("A", set, { location: "stolen" });
+    expect(story.said).toEqual(["A ← refused outside_tables"]);
+    expect(story.observed).toContainEqual(
+      expect.objectContaining({
+        name: "outside_tables_alarm",
+        detail: "the table t is private, and the set of f has a unit of it; the location stolen has sent it",
+      }),
+    );
+    expect([story.isIdle, story.intents.size]).toEqual([true, 0]);
+  });
+
+  test("is so for the locations of an older build too, which can't know it: no alarm", () => {
+    const story = listened();
+    story.request("A", "x=1", { module: OLDER });
+    expect(story.said).toEqual(["A ← refused outside_tables"]);
+    expect(story.notes).not.toContain("outside_tables_alarm");
+  });
+
+  test("a run near storage has its values, and nothing of them leaves but its result", () => {
+    const story = listened();
+    for (const [handler, run] of [
+      ["opaque", did("x x:=2", result("seen"))],
+      ["f", did("x x:=3", result("seen"))],
+    ] as const) {
+      story.request(handler, null, { handler });
+      if (handler === "f") story.ran(needs("x !x"));
+      else {
+        story.ran({ kind: "missing", units: [unit("x")] });
+        story.loaded();
+      }
+      story.ran(run);
+      story.completed();
+      const said = story.said.filter((line) => /←|tell/.test(line));
+      expect(said).toEqual([`${handler} ← executed requested seen`]);
+    }
+    expect(story.storedValue("x")).toBe("3");
+  });
+
+  test("a session that watches hears that something has changed, and not which item", () => {
+    const story = listened();
+    const sender = { id: sessionId(2, 1), heard: 0, watches: true };
+    story.request("A", null, { handler: "opaque", session: sender });
+    story.ran({ kind: "missing", units: [unit("x")] });
+    story.loaded();
+    story.ran(did("x"));
+    story.request("B", null, { handler: "opaque" });
+    story.ran(did("x:=2"));
+    story.completed();
+    expect(story.said.filter((line) => line.startsWith("tell"))).toEqual(["tell 1 1 changed ~"]);
+  });
+
+  test("holds for its indexes, and for no other table", () => {
+    const ruled = new RuledTables(RULES);
+    const units = ["t/x", "t.name/x\0k", "t=name/x\0", "t:v1/a", "tt/x", "tt.name/x\0k"] as UnitId[];
+    expect(units.map((each) => ruled.isPrivate(each))).toEqual([true, true, true, true, false, false]);
+    expect(units.some((each) => ruled.isAudited(each))).toBe(false);
+    expect(new RuledTables().isPrivate(unit("x"))).toBe(false);
   });
 });
 

@@ -17,6 +17,7 @@ import {
   byUnit,
   type CommitId,
   commitId,
+  commitParts,
   compareCommits,
   type ContentHash,
   countEntry,
@@ -68,6 +69,7 @@ import {
 } from "@radical/protocol";
 import { adoptionOrder } from "./adoption.ts";
 import { AnsweredRequests } from "./answered-requests.ts";
+import { type Audit, Audits, differences, hashOfEnded, judge } from "./audits.ts";
 import { withBlobNames } from "./blob-names.ts";
 import { Budgets } from "./budgets.ts";
 import { Cancellations } from "./cancellations.ts";
@@ -136,7 +138,6 @@ import { Listeners, type ListeningEffect } from "./listeners.ts";
 import { FinishedExecutions } from "./finished-executions.ts";
 import {
   type Completion,
-  completionHash,
   type DoneIntent,
   doneIntentOf,
   type Intent,
@@ -176,6 +177,7 @@ import {
 } from "./module-table.ts";
 import type { LeaseCounts, Term } from "./read-leases.ts";
 import { repairsOf } from "./repairs.ts";
+import { veiled } from "./ruled-tables.ts";
 import { type Ground, NO_SAMPLES, type Sampled, Sampler } from "./sampling.ts";
 import { type ScheduleState, encodeScheduleState, scheduleUnit } from "./schedule-state.ts";
 import { type ScheduleAsk, type ScheduleChange, Schedules } from "./schedules.ts";
@@ -215,7 +217,7 @@ import type { WorkflowCounts } from "./workflow-table.ts";
 
 /** The state that a starting server found in storage. */
 export interface Recovered {
-  /** One more than the last server's; durable. */
+  /** Greater than that of every server before; durable. */
   readonly epoch: number;
   readonly pending: readonly Intent[];
   /** The items of units that those have read, null: absent. Items that are left out are loaded when they are wanted. */
@@ -224,6 +226,8 @@ export interface Recovered {
   readonly leadership: HeldLeadership | null;
   /** Until then, by the monotonic clock, locations may answer by read leases of an earlier server. Left out: they don't. */
   readonly readLeasesUntilMs?: number;
+  /** The epoch at which the storage was set back: {@link Leadership}. Left out: it was not. */
+  readonly setBackEpoch?: number;
   /** The time of read leases that the stored leadership names. Left out: none. */
   readonly namedReadLeaseMs?: number;
   readonly modules: ReadonlyMap<ModuleHash, Plans>;
@@ -328,10 +332,12 @@ export class LviCore {
   readonly #options: CoreOptions;
   readonly #hasher: CallHasher;
   readonly #epoch: number;
+  readonly #setBackEpoch: number;
   #sequence = 0;
   /** The latest commit id as text: it is asked for more often than it changes. */
   #named = { sequence: Number.NaN, id: NO_COMMIT };
   readonly #modules: ModuleTable;
+  readonly #audits: Audits;
   readonly #indexes: IndexTable<Execution>;
   /** The page of an index that is on its way. */
   #turning: Turned | null = null;
@@ -404,6 +410,7 @@ export class LviCore {
     this.#pageItems = options.indexPageItems;
     this.#hasher = hasher;
     this.#epoch = recovered.epoch;
+    this.#setBackEpoch = recovered.setBackEpoch ?? 0;
     this.#nowMs = monotonicMs;
     this.#wallMs = wallMs;
     this.#aheadMs = aheadMs;
@@ -431,10 +438,12 @@ export class LviCore {
       entryOfSpan: (span) => this.#spanNow(span, null),
       policy: options.leasePolicy,
       sessionNumber: options.sessionNumber,
+      isPrivate: (unit) => this.#modules.ruled.isPrivate(unit),
     });
     const { moduleUses = new Map(), moduleIndexes = new Map(), moduleTables, indexes = new Map() } = recovered;
     const { current = null } = recovered;
     this.#modules = new ModuleTable(recovered.modules, moduleUses, wallMs, moduleIndexes, current, moduleTables);
+    this.#audits = new Audits(options.auditedPart, hasher, () => this.#modules.ruled);
     this.#tasks = new TaskTable(options.tasks, (handler) => this.#modules.current?.rules[handler]?.limit ?? null);
     this.#workflows = new Workflows({ ...options.workflows, retryMs: options.retryMs }, this.#workflowsHost);
     this.#cancellations = new Cancellations(this.#tasks, this.#workflows, this.#executions);
@@ -862,10 +871,13 @@ export class LviCore {
     this.#endOwnLeases(request);
     if (this.#halted) return refuse("draining", TAKEN_OVER, 1_000);
     const outside = units === null ? null : this.#modules.outside(module, handler, units);
-    if (outside !== null) {
-      const detail = `${outside}; the location ${location} has sent it`;
-      this.#note("outside_tables_alarm", { id: executionId, invocation: request }, { handler, detail });
-      return refuse("outside_tables", outside, null);
+    const forbidden = outside ?? (units === null ? null : this.#modules.privateIn(handler, units));
+    if (forbidden !== null) {
+      const detail = `${forbidden}; the location ${location} has sent it`;
+      // A location with an older build does not know that a table has become private.
+      if (outside !== null || module === this.#modules.current?.module)
+        this.#note("outside_tables_alarm", { id: executionId, invocation: request }, { handler, detail });
+      return refuse("outside_tables", forbidden, null);
     }
     if (units !== null && this.#modules.declares(module, handler)) this.#listeners.read(location, units);
     this.#modules.use(module, this.#wallMs);
@@ -1101,6 +1113,8 @@ export class LviCore {
     const { version: current } = present(this.#versions.get(unit), VALIDATED);
     if (version === null || version.hash === null || current.hash === null) return;
     if (compareCommits(version.commitId, current.commitId) <= 0) return;
+    // variant: set-back-known
+    if (commitParts(version.commitId).epoch < this.#setBackEpoch) return;
     const detail = `${unit}: ${version.commitId} after ${current.commitId}`;
     this.#note("lost_write_alarm", execution, { detail });
   }
@@ -1358,12 +1372,8 @@ export class LviCore {
     const done = this.#finished.get(followup.executionId);
     if (execution === undefined && done !== undefined) {
       if (done.commitId === followup.commitId && done.call !== null) {
-        const hash = hashOfResult(
-          done.call,
-          completionHash(followup.outcome, followup.writes, followup.effects),
-          this.#hasher,
-        );
-        if (hash !== null) this.#compare(done, done.resultHash, hash);
+        const hash = hashOfResult(done.call, hashOfEnded(followup), this.#hasher);
+        if (hash !== null) this.#compare(done, done.location, done.resultHash, hash);
       }
       return answer("completed_before", "followup_late");
     }
@@ -1377,7 +1387,7 @@ export class LviCore {
     if (completion?.of.kind === "pending") {
       const hash = "hash" in completion ? completion.hash : hashOfEnded(completion.ended);
       const about = execution.invocation;
-      this.#compare(about, hash, hashOfEnded(followup));
+      this.#compare(about, execution.location, hash, hashOfEnded(followup));
       this.#note("followup_late", execution);
       completion.followups.push({ caller, result: "completed_before" });
       return;
@@ -1398,6 +1408,11 @@ export class LviCore {
       phase.early.push({ caller, followup });
       for (const first of execution.ahead) this.#replay(first, "own_write");
       return;
+    }
+    // variant: followup-audited
+    if (this.#audits.wants(phase)) {
+      (phase.audit ??= { followups: [], first: null }).followups.push({ caller, followup });
+      return this.#replay(execution, "audit");
     }
     this.#note("followup_applied", execution);
     this.#completePending(execution, phase, followup, "followup", [{ caller, result: "applied" }]);
@@ -1478,11 +1493,12 @@ export class LviCore {
       // The followup was faster.
       if (result.kind === "completed" && phase.kind === "ended" && phase.hash !== null) {
         const hash = hashOfEnded(result);
-        this.#compare(execution.invocation, phase.hash, hash);
+        this.#compare(execution.invocation, execution.location, phase.hash, hash);
       }
       return;
     }
     phase.replay = null;
+    if (phase.audit !== null && this.#audited(execution, phase, phase.audit, result)) return;
     switch (result.kind) {
       case "completed":
         return this.#completePending(execution, phase, result, "re-execution", []);
@@ -1514,6 +1530,54 @@ export class LviCore {
     }
   }
 
+  /** True: the run has decided about the followup, or another one will. False: the run counts as if no followup had come. */
+  #audited(execution: Execution, pending: Pending, audit: Audit, result: RunResult): boolean {
+    const { followups } = audit;
+    const [first] = followups;
+    assert(first !== undefined, "an audit has a followup");
+    // variant: audit-stopped
+    if (result.kind === "killed" || result.kind === "crowded-out") {
+      if (this.#audits.isMust(pending.intent)) return false;
+      this.#note("audit_given_up", execution);
+      pending.audit = null;
+      pending.kills++;
+      for (const { caller, followup } of followups) this.#followup(caller, followup);
+      return true;
+    }
+    const verdict = judge(audit, result);
+    if (verdict === "again") {
+      this.#replay(execution, "audit");
+      return true;
+    }
+    pending.audit = null;
+    if (verdict === "same") {
+      this.#note("audit_passed", execution);
+      this.#note("followup_applied", execution);
+      const applied = followups.map(({ caller }) => ({ caller, result: "applied" }) as const);
+      this.#completePending(execution, pending, first.followup, "followup", applied);
+      return true;
+    }
+    const { location, invocation } = execution;
+    const found = followups.map(({ followup }) => differences(followup, result));
+    // variant: forged-told
+    if (verdict === "forged") {
+      const words = found.find((each) => each !== null) ?? "";
+      const detail = `a followup of the location ${location} is not what two runs of the handler do here: ${words}; it was not applied`;
+      this.#note("forged_alarm", execution, { handler: invocation.handler, detail });
+    } else this.#unlike(invocation, "two runs of one execution here differ");
+    const refused = verdict === "forged" ? "forged" : "not_covered";
+    const answers = followups.map(({ caller }, index) => {
+      return { caller, result: found[index] === null ? "applied" : refused } as const;
+    });
+    if (result.kind === "completed") {
+      // variant: forged-replaced
+      this.#completePending(execution, pending, result, "re-execution", answers);
+      return true;
+    }
+    for (const answer of answers) this.#effects.push({ kind: "followup-reply", ...answer, after: NO_FACTS });
+    return false;
+  }
+
   #pauseReplay(execution: Execution, pending: Pending, ms: number): void {
     pending.replay = "paused";
     this.#replaced.delete(execution);
@@ -1525,14 +1589,14 @@ export class LviCore {
    * nobody was told a success. The locks and the validated versions mean nothing, and the execution runs near storage. Its
    * intent stays pending meanwhile.
    */
-  #abandon(execution: Execution, { intent, pauses, early }: Pending, hasLeftSet: boolean): void {
+  #abandon(execution: Execution, { intent, pauses, early, audit }: Pending, hasLeftSet: boolean): void {
     this.#note("abandoned_intent", execution);
     this.#lost.delete(execution);
     this.#replaced.delete(execution);
     const abandoned = abandonedOf(intent, pauses, hasLeftSet);
     execution.phase = abandoned;
     // The one ahead may have been abandoned in this step: these have been put off, and are not covered now.
-    for (const { caller, followup } of early) this.#followup(caller, followup);
+    for (const { caller, followup } of [...early, ...(audit?.followups ?? [])]) this.#followup(caller, followup);
     this.#leaveQueue(execution);
     this.#unlock(execution);
     // It will commit under another id.
@@ -1540,11 +1604,21 @@ export class LviCore {
     this.#runNearStorage(execution, "requested", abandoned);
   }
 
-  #compare(run: { executionId: ExecutionId; module: ModuleHash }, first: string, second: string): void {
-    if (first === second) return;
+  /** `location`: one of the two is its followup. Memory may not have the values any more to tell whether it lies. */
+  #compare(
+    run: { executionId: ExecutionId; module: ModuleHash },
+    location: string,
+    first: string,
+    second: string,
+  ): void {
+    if (first !== second)
+      this.#unlike(run, `two runs of one execution differ: one is the followup of the location ${location}`);
+  }
+
+  #unlike(run: { executionId: ExecutionId; module: ModuleHash }, detail: string): void {
     this.#modules.suspect(run.module);
     const about = { id: run.executionId, invocation: run };
-    this.#note("determinism_alarm", about, { detail: "two runs of one execution differ" });
+    this.#note("determinism_alarm", about, { detail });
   }
 
   // ── Near-storage execution ─────────────────────────────────────────────────────────────────────────────────────────
@@ -2428,6 +2502,9 @@ export class LviCore {
       else entries.delete(unit);
     }
     for (const { unit } of writes) entries.set(unit, present(this.#versions.get(unit), APPLIED));
+    const { ruled } = this.#modules;
+    // variant: private-repairs
+    for (const unit of entries.keys()) if (ruled.isPrivate(unit)) entries.delete(unit);
     return repairsOf(declared?.units ?? [], entries, this.#options.maxRepairBytes);
   }
 
@@ -2801,7 +2878,10 @@ export class LviCore {
       if (this.#nowMs >= execution.giveUpAtMs) return this.#refuseBusy(execution, WAITED);
       for (const access of all) {
         const waiters = this.#locks.waitersInWay(access, execution.ticket);
-        if (waiters >= this.#options.maxQueue) return this.#refuseBusy(execution, queueIsFull(waiters, access.unit));
+        if (waiters >= this.#options.maxQueue) {
+          const isPrivate = access.unit !== GATE && this.#modules.ruled.isPrivate(access.unit);
+          return this.#refuseBusy(execution, queueIsFull(waiters, isPrivate ? veiled(access.unit) : access.unit));
+        }
       }
     }
     if (this.#want(execution, all, "wait")) return this.#proceed(execution, stage);
@@ -3351,10 +3431,6 @@ function outcomeKept(execution: Execution, path: SamplePath | null): OutcomeKept
   if (clientMayAsk) return "retained";
   if (isOwn(execution)) return "not";
   return path === "followup" && callers.length === 0 ? "not" : "briefly";
-}
-
-function hashOfEnded({ outcome, writes, effects }: Ended): ContentHash {
-  return completionHash(outcome, writes, effects);
 }
 
 /** The record that the end of the execution is to find. */

@@ -8,11 +8,13 @@ import {
   type HandlerPlan,
   type HandlerTables,
   type ModuleHash,
+  type RulesByTable,
   type ServiceRules,
   type SetLeft,
   tableOf,
   type TaskRules,
 } from "@radical/protocol";
+import { RuledTables } from "./ruled-tables.ts";
 import { SetsLeft } from "./sets-left.ts";
 
 export type Plans = ReadonlyMap<string, HandlerPlan>;
@@ -31,11 +33,14 @@ export interface CurrentModule {
   readonly rules: Rules;
   /** Left out: none. */
   readonly services?: ServiceTable;
+  /** Left out: none. */
+  readonly tableRules?: RulesByTable;
 }
 
 const ANY_TABLES: Tables = new Map();
 const NO_RULES: Rules = {};
 const NO_SERVICES: ServiceTable = {};
+const NO_TABLE_RULES: RulesByTable = {};
 
 /** By the wall clock, since it is compared with what earlier servers have stored. */
 export interface ModuleUse {
@@ -55,6 +60,8 @@ export interface Registration {
   readonly rules?: Rules;
   /** Its services; left out: none. */
   readonly services?: ServiceTable;
+  /** The rules of its tables; left out: none has some. */
+  readonly tableRules?: RulesByTable | undefined;
   /** It is of no application: tasks go on to run on the module before it. Left out: it is of the application. */
   readonly isAside?: boolean;
 }
@@ -76,6 +83,7 @@ export class ModuleTable {
   readonly #setsLeft = new SetsLeft();
   /** The one that tasks run on, and the rules of its handlers' tasks; null: none was registered yet. */
   #current: CurrentModule | null;
+  #ruled: RuledTables;
   /** When a location last asked for any of them. */
   #askedAtMs = Number.NEGATIVE_INFINITY;
 
@@ -92,6 +100,7 @@ export class ModuleTable {
     tables: ReadonlyMap<ModuleHash, Tables> = new Map(),
   ) {
     this.#current = current;
+    this.#ruled = new RuledTables(current?.tableRules);
     for (const [module, plans] of modules) {
       const storedAtMs = uses.get(module);
       this.#modules.set(module, {
@@ -128,6 +137,14 @@ export class ModuleTable {
       if (mode !== "read" && !tables.writes.includes(table)) return outsideWords(handler, "writes", table);
     }
     return null;
+  }
+
+  /** A set names a private table: in words; null: it does not. */
+  privateIn(handler: string, units: readonly AccessedUnit[]): string | null {
+    // variant: private-declared
+    const found = units.find(({ unit }) => this.#ruled.isPrivate(unit));
+    if (found === undefined) return null;
+    return `the table ${tableOf(found.unit)} is private, and the set of ${handler} has a unit of it`;
   }
 
   /** The names of the indexes that the module's handlers keep. */
@@ -172,6 +189,11 @@ export class ModuleTable {
     return this.#current;
   }
 
+  /** The rules of tables that the current module states. */
+  get ruled(): RuledTables {
+    return this.#ruled;
+  }
+
   /** The rules of a service of the current module; null: it has none of this name. */
   serviceOf(name: string): ServiceRules | null {
     const { services = NO_SERVICES } = this.#current ?? {};
@@ -182,8 +204,11 @@ export class ModuleTable {
   /** It is in storage, used as of then. */
   register(registration: Registration, nowMs: number): void {
     const { module, plans, tables = ANY_TABLES, indexes = [], isAside = false } = registration;
-    const { rules = NO_RULES, services = NO_SERVICES } = registration;
-    if (!isAside) this.#current = { module, rules, services };
+    const { rules = NO_RULES, services = NO_SERVICES, tableRules = NO_TABLE_RULES } = registration;
+    if (!isAside) {
+      this.#current = { module, rules, services, tableRules };
+      this.#ruled = new RuledTables(tableRules);
+    }
     this.#modules.set(module, { plans, tables, indexes, usedAtMs: nowMs, storedAtMs: nowMs });
   }
 

@@ -190,6 +190,7 @@ function faultOf(execution: Execution, state: CoreState, underWay: UnderWay): st
       if (lacks(declaredLocks(phase.intent.units))) return "it lacks locks of its intent";
       if (ahead.size === 0 && (phase.wanted !== null || phase.early.length > 0))
         return "nobody is ahead, and what was put off has not been done";
+      if (phase.audit !== null && phase.replay === null) return "its followup waits for a run that nobody has begun";
       if (ahead.size > 0 && phase.replay !== null) return "it is re-executed before those that are ahead";
       if (underWay.replayLoads !== (phase.replay === "loading" ? 1 : 0)) return "no load goes with its re-execution";
       return underWay.replayRuns !== (phase.replay === "running" ? 1 : 0) ? "no run goes with its re-execution" : null;

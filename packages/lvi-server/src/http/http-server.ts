@@ -36,6 +36,7 @@ import {
   UnknownVersionError,
   type UpgradeStatus,
   traceContextOf,
+  readCacheQuestion,
   readTaskListQuestion,
   readTaskOrder,
   readWorkflowHistoryQuestion,
@@ -49,6 +50,7 @@ import type { Engine } from "../engine.ts";
 import { armed, type Failpoint, failpoint } from "../failpoints.ts";
 import type { Log } from "../log.ts";
 import type { Metrics } from "../metrics.ts";
+import { orderCaches } from "../worker-caches.ts";
 import { RELEASE } from "../release.ts";
 import type { SchemaState } from "../storage/storage.ts";
 import {
@@ -351,7 +353,9 @@ function perform(route: Route, options: Surroundings, exchange: Exchange): void 
       });
     case "updates":
       return receive(options, exchange, MAX_QUESTION_BYTES, (body) => {
-        const stream = listeningAnswer(serving(options).engine, body, options.heartbeatMs ?? DEFAULT_HEARTBEAT_MS);
+        const { metrics, heartbeatMs = DEFAULT_HEARTBEAT_MS } = options;
+        const sent = (bytes: number): void => metrics.updateBytes(bytes);
+        const stream = listeningAnswer(serving(options).engine, body, heartbeatMs, sent);
         answer({ status: 200, stream });
       });
     case "heard":
@@ -484,6 +488,12 @@ function perform(route: Route, options: Surroundings, exchange: Exchange): void 
       return receiveQuestion(options, exchange, (asked) => {
         const stream = livesAnswer(serving(options).engine, asked, options.heartbeatMs ?? DEFAULT_HEARTBEAT_MS);
         answer({ status: 200, stream });
+      });
+    case "caches":
+      return receiveQuestion(options, exchange, (asked) => {
+        const { worker, order } = readCacheQuestion(asked);
+        const origin = worker ?? serving(options).engine.services.worker;
+        orderCaches(origin, order, options.keys, options.now).then((given) => answer(json(200, given)), fail);
       });
     case "none":
       throw new RadicalError(

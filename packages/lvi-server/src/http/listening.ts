@@ -8,19 +8,25 @@ import { LineStream } from "./line-stream.ts";
 /** Of one listener: more than that is old news by the time it is read. */
 const MAX_WAITING_BYTES = 1536 * 1024;
 
-/** Throws a RadicalError if too many listen. */
+/** `sent`: hears of the bytes of each line that is sent. Throws a RadicalError if too many listen. */
 export function listeningAnswer(
   engine: Engine,
   body: Uint8Array,
   heartbeatMs: number,
+  sent: (bytes: number) => void,
 ): (response: ServerResponse) => void {
   const question = checkListeningQuestion(jsonOf(body));
   let stream: LineStream | null = null;
   /** Lines that have come before the answer has begun, and whether its end has. */
   const early: string[] = [];
   let isOver = false;
+  const write = (to: LineStream, line: string): boolean => {
+    const isSent = to.write(line);
+    if (isSent) sent(Buffer.byteLength(line));
+    return isSent;
+  };
   const stop = engine.listen(question, {
-    tell: (line) => (stream === null ? early.push(line) > 0 : stream.write(line)),
+    tell: (line) => (stream === null ? early.push(line) > 0 : write(stream, line)),
     end: () => {
       isOver = true;
       stream?.end();
@@ -35,7 +41,7 @@ export function listeningAnswer(
       stop();
     };
     stream = new LineStream(response, { heartbeatMs, maxWaitingBytes: MAX_WAITING_BYTES, onClose });
-    for (const line of early.splice(0)) stream.write(line);
+    for (const line of early.splice(0)) write(stream, line);
     if (isOver) stream.end();
   };
 }

@@ -2,6 +2,7 @@
 import {
   type ADMINISTRATIVE_PATHS,
   ALARMS_PATH,
+  CACHES_PATH,
   CONTENTION_PATH,
   DATA_PATH,
   FOLLOWUP_PATH,
@@ -66,6 +67,7 @@ export const ADMINISTRATIVE_ROUTES = {
   [LOG_PATH]: "log",
   [SAMPLES_PATH]: "samples",
   [LIVES_PATH]: "lives",
+  [CACHES_PATH]: "caches",
   [DATA_PATH]: "data",
 } as const satisfies Readonly<Record<(typeof ADMINISTRATIVE_PATHS)[number], string>>;
 
@@ -111,6 +113,7 @@ export const METHODS: Readonly<Record<Exclude<Route["kind"], "none">, readonly s
   log: POST,
   samples: POST,
   lives: POST,
+  caches: POST,
   data: POST,
 };
 

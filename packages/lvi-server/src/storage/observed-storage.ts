@@ -33,7 +33,10 @@ const OPERATIONS = {
   removeModule: "remove_module",
   modules: "modules",
   moduleContent: "module_content",
-} as const satisfies Record<Exclude<keyof Storage, "isExclusive" | "sealingKeys" | "throttles" | "close">, string>;
+} as const satisfies Record<
+  Exclude<keyof Storage, "isExclusive" | "sealingKeys" | "throttles" | "keepQuietTime" | "close">,
+  string
+>;
 
 export function observedStorage(storage: Storage, observe: StorageObserver): Storage {
   const observed = Object.fromEntries(
@@ -53,6 +56,6 @@ export function observedStorage(storage: Storage, observe: StorageObserver): Sto
         }
       },
     ]),
-  ) as unknown as Omit<Storage, "isExclusive" | "sealingKeys" | "throttles" | "close">;
+  ) as unknown as Omit<Storage, "isExclusive" | "sealingKeys" | "throttles" | "keepQuietTime" | "close">;
   return { ...observed, isExclusive: storage.isExclusive, close: () => storage.close() };
 }

@@ -43,6 +43,11 @@ export function newestOf<Details>({ versions }: KnownSchemas<Details>): SchemaVe
   return newest;
 }
 
+/** Whether a server of this program serves the storage as it is, without a move to another schema. */
+export function isServed({ written, readableFrom }: StorageSchema, known: KnownSchemas): boolean {
+  return written >= known.servedFrom && readableFrom <= newestOf(known).schema;
+}
+
 /** Throws a WrongSchemaError that says what to do. `place`: the file or the table, for people. */
 export function checkSchema(place: string, { written, readableFrom }: StorageSchema, known: KnownSchemas): void {
   const newest = newestOf(known).schema;

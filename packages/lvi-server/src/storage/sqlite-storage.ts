@@ -211,6 +211,11 @@ interface OldRow
   readonly writes_hash: ContentHash;
 }
 
+interface NumberRow {
+  readonly name: string;
+  readonly number: number;
+}
+
 interface Job {
   readonly run: () => unknown;
   readonly resolve: (value: never) => void;
@@ -294,15 +299,9 @@ export class SqliteStorage implements Storage {
     );
   }
 
-  #schema(): StorageSchema {
-    // An earlier server compares this number with its own.
-    const readableFrom = this.#number("schema") ?? 0;
-    return { readableFrom, written: this.#number("written") ?? readableFrom };
-  }
-
   /** Throws a WrongSchemaError. */
   #checkSchema(): StorageSchema {
-    const kept = this.#schema();
+    const kept = schemaOf((name) => this.#number(name));
     checkSchema(this.#file, kept, SQLITE_SCHEMAS);
     return kept;
   }
@@ -414,19 +413,20 @@ export class SqliteStorage implements Storage {
     termMs: number,
     readLeaseMs: number,
     leader?: string,
+    epoch = seen.epoch + 1,
   ): Promise<Leadership | null> {
     return this.#enqueue(() => {
-      const { epoch, beat } = this.#leadership();
-      if (epoch !== seen.epoch || beat !== seen.beat) return null;
+      const now = this.#leadership();
+      if (now.epoch !== seen.epoch || now.beat !== seen.beat) return null;
       this.#addLeadership();
-      this.#run("UPDATE meta SET number = number + 1 WHERE name = 'epoch'");
+      this.#set("epoch", epoch);
       this.#set("beat", 0);
       this.#set("term_ms", termMs);
       this.#set("read_lease_ms", readLeaseMs);
       this.#run("DELETE FROM leader");
       if (leader !== undefined) this.#run("INSERT INTO leader VALUES (?)", leader);
-      if (this.#guard !== null) this.#set("guarded_epoch", epoch + 1);
-      this.#epoch = epoch + 1;
+      if (this.#guard !== null) this.#set("guarded_epoch", epoch);
+      this.#epoch = epoch;
       return this.#leadership();
     });
   }
@@ -767,16 +767,10 @@ export class SqliteStorage implements Storage {
   }
 
   #leadership(): Leadership {
-    const leadership = {
-      epoch: this.#number("epoch")!,
-      beat: this.#number("beat")!,
-      // A file of an earlier schema may lack these.
-      termMs: this.#number("term_ms") ?? 0,
-      readLeaseMs: this.#number("read_lease_ms") ?? 0,
-    };
+    const number = (name: string): number | null => this.#number(name);
+    // A file of an earlier schema may lack the table.
     const hasLeader = this.#get("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'leader'") !== undefined;
-    const leader = hasLeader ? this.#get<{ url: string }>("SELECT url FROM leader")?.url : undefined;
-    return leader === undefined ? leadership : { ...leadership, leader };
+    return leadershipOf(number, hasLeader ? this.#get<{ url: string }>("SELECT url FROM leader")?.url : undefined);
   }
 
   #record(id: ExecutionId): IntentRecord | null {
@@ -886,8 +880,52 @@ export class SqliteStorage implements Storage {
   }
 }
 
+/** As a file has it that no server uses. */
+export function leadershipIn(database: DatabaseSync): Leadership {
+  const rows = database.prepare("SELECT name, number FROM meta").all() as unknown as NumberRow[];
+  const numbers = new Map(rows.map(({ name, number }) => [name, number]));
+  return leadershipOf((name) => numbers.get(name) ?? null);
+}
+
+/** Of a file that no server has open. */
+export function schemaIn(database: DatabaseSync): StorageSchema {
+  const numberOf = database.prepare("SELECT number FROM meta WHERE name = ?");
+  return schemaOf((name) => (numberOf.get(name) as { readonly number: number } | undefined)?.number ?? null);
+}
+
+function schemaOf(number: (name: string) => number | null): StorageSchema {
+  // An earlier server compares this number with its own.
+  const readableFrom = number("schema") ?? 0;
+  return { readableFrom, written: number("written") ?? readableFrom };
+}
+
+/** Of a file that no server uses: nobody holds it from then on. */
+export function setLeadershipIn(database: DatabaseSync, leadership: Leadership): void {
+  const { epoch, beat, termMs, readLeaseMs, setBackEpoch } = leadership;
+  const set = database.prepare("INSERT OR REPLACE INTO meta VALUES (?, ?)");
+  set.run("epoch", epoch);
+  set.run("beat", beat);
+  set.run("term_ms", termMs);
+  set.run("read_lease_ms", readLeaseMs);
+  set.run("guarded_epoch", 0);
+  if (setBackEpoch !== undefined) set.run("set_back_epoch", setBackEpoch);
+  database.exec("DELETE FROM leader");
+}
+
+function leadershipOf(number: (name: string) => number | null, leader?: string): Leadership {
+  const setBackEpoch = number("set_back_epoch");
+  return {
+    epoch: number("epoch") ?? 0,
+    beat: number("beat") ?? 0,
+    termMs: number("term_ms") ?? 0,
+    readLeaseMs: number("read_lease_ms") ?? 0,
+    ...(leader === undefined ? {} : { leader }),
+    ...(setBackEpoch === null ? {} : { setBackEpoch }),
+  };
+}
+
 /** Null: another process holds the lock. */
-function lockFile(file: string): DatabaseSync | null {
+export function lockFile(file: string): DatabaseSync | null {
   const guard = new DatabaseSync(file);
   try {
     guard.exec("PRAGMA busy_timeout = 0; PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE");

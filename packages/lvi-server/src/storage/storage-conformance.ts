@@ -227,6 +227,13 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
     expect(released).toMatchObject({ epoch: 1, termMs: 0, readLeaseMs: 0 });
     expect(await storage.acquireLeadership(released, 1_000, 0)).toMatchObject({ epoch: 2 });
     expect(await storage.renewLeadership(1, 1_000)).toEqual(false);
+
+    // Epochs may leave others out.
+    const second = await storage.readLeadership();
+    expect(await storage.acquireLeadership(second, 1_000, 0, undefined, 4_000_000_000)).toMatchObject({
+      epoch: 4_000_000_000,
+    });
+    expect(await storage.renewLeadership(4_000_000_000, 1_000)).toEqual(true);
   });
 
   test("the leadership says how long read leases may last, until it is given up", async (storage) => {

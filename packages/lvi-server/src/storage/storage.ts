@@ -36,6 +36,7 @@ import type { Task, TaskName, TaskOutline, TaskPlace } from "../core/task.ts";
 import type { TaskNumbers } from "../core/task-count.ts";
 import type { StoredItem } from "../core/version-table.ts";
 import type { Workflow, WorkflowPart } from "../core/workflow.ts";
+import type { QuietTime } from "./quiet-times.ts";
 import type { SealingKeyStore } from "./sealing/sealing-key.ts";
 
 export interface Storage {
@@ -46,6 +47,8 @@ export interface Storage {
   /** How many of its requests were throttled since it was opened. Left out: nothing throttles them. */
   readonly throttles?: number;
 
+  /** Keeps a time at which nothing was written. Left out: nobody wants to know. Nothing is kept if another server leads. */
+  keepQuietTime?(epoch: number, quiet: QuietTime): Promise<void>;
   /** Rejects with a WrongSchemaError if this program can't serve the storage. */
   readSchema(): Promise<SchemaState>;
   /**
@@ -57,10 +60,17 @@ export interface Storage {
   /** The leadership as it is; epoch 0 before the first server. Rejects as `readSchema` does. */
   readLeadership(): Promise<Leadership>;
   /**
-   * Makes the epoch one more if the leadership is still as it was seen; null if it is not. The caller has waited it out.
+   * Moves the epoch on if the leadership is still as it was seen; null if it is not. The caller has waited it out.
    * `readLeaseMs`: how long read leases of earlier leaders may last. `leader`: where others are to ask from then on.
+   * `epoch`: the new one. Left out: one more.
    */
-  acquireLeadership(seen: Leadership, termMs: number, readLeaseMs: number, leader?: string): Promise<Leadership | null>;
+  acquireLeadership(
+    seen: Leadership,
+    termMs: number,
+    readLeaseMs: number,
+    leader?: string,
+    epoch?: number,
+  ): Promise<Leadership | null>;
   /**
    * For another term from when this was sent; 0 gives it up, when no read lease is left. False: another server has the
    * leadership.

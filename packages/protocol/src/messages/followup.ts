@@ -38,6 +38,8 @@ export const FOLLOWUP_RESULTS = [
   "unknown_intent",
   /** The writes are not what the intent covers: nothing was done, the server re-executes. */
   "not_covered",
+  /** The primary has run the handler to compare, and its run ends otherwise. Nothing of the followup was done: that run counts. */
+  "forged",
 ] as const;
 export type FollowupResult = (typeof FOLLOWUP_RESULTS)[number];
 

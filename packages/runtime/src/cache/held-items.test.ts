@@ -15,7 +15,7 @@ function isolate(memory: MemoryCache, behind: ReadonlyMap<UnitId, Entry> | null,
     asked.push(units);
     return Promise.resolve(new Map([...(behind ?? [])].filter(([unit]) => units.includes(unit))));
   };
-  const cache = { memory, behind: behind === null ? null : () => ({ getMany }) };
+  const cache = { memory, behind: () => (behind === null ? null : { getMany }) };
   const core = { isLeased: (unit: UnitId) => leased.includes(unit) };
   return { asked, isolate: { cache, core, place: { location: "JP", hint: null } } as unknown as Isolate };
 }

@@ -13,7 +13,7 @@ export async function heldItems(
 ): Promise<readonly HeldItem[]> {
   const inMemory = new Map(units.map((unit) => [unit, cache.memory.look(unit)]));
   const others = units.filter((unit) => inMemory.get(unit) === undefined);
-  const behind = await cache.behind?.(place, () => undefined).getMany(others);
+  const behind = await cache.behind(place, () => undefined)?.getMany(others);
   const held = (unit: UnitId, tier: HeldItem["tier"], { version }: Entry): HeldItem => ({
     unit,
     tier,

@@ -97,6 +97,7 @@ function cache(writes = new KvWrites(clock), timeoutMs = 10_000): KvCache {
     application: "app",
     location: "VA",
     timeoutMs,
+    maxAgeMs: 600_000,
     writes,
     onError: (error) => errors.push(error),
   });
@@ -205,7 +206,7 @@ test("keys are keys of KV, whatever the unit; an entry expires", async () => {
     expect(Buffer.byteLength(key)).toBeLessThanOrEqual(512);
     expect(key).toMatch(/^app\/VA\/[\x21-\x7e]+$/);
   }
-  for (const options of kv.options) expect(options).toEqual({ expirationTtl: 7 * 24 * 60 * 60 });
+  for (const options of kv.options) expect(options).toEqual({ expirationTtl: 600 });
 });
 
 test("more bytes than one bulk read can bring; a value that the primary would not take is not kept", async () => {

@@ -8,8 +8,9 @@ import { fromBase64, toBase64 } from "../base64.ts";
 import { itemsOfStored } from "../core/directories.ts";
 import type { CachePut } from "../core/effects.ts";
 import { type Cache, NOTHING_KNOWN, takes } from "./cache.ts";
+import { keyOf, purgeMarkOf } from "./kv-keys.ts";
 import type { KvWrites } from "./kv-writes.ts";
-import { hashOfText, sealOf, unsealed } from "./seal.ts";
+import { sealOf, unsealed } from "./seal.ts";
 import { within } from "./within.ts";
 
 /** The largest value that the primary takes. Larger values are not kept. */
@@ -19,11 +20,8 @@ const MAX_VALUE_BYTES = 384 * 1024;
  * stay below that.
  */
 const BULK_KEYS = 48;
-const MAX_KEY_BYTES = 512;
 /** KV keeps what it has read for so long near the reader, its shortest time; an absence too. */
 const EDGE_TTL_SECONDS = 30;
-/** An entry that nobody has written for so long is garbage, or soon repaired. */
-const EXPIRATION_SECONDS = 7 * 24 * 60 * 60;
 /** A request has 1,000 operations, its LVI request and followup among them. */
 const MAX_WRITES = 200;
 /** Nobody waits for a write, but a request does not live long after its answer. */
@@ -34,6 +32,7 @@ export interface KvCacheOptions {
   readonly application: string;
   readonly location: string;
   readonly timeoutMs: number;
+  readonly maxAgeMs: number;
   /** Of the isolate. */
   readonly writes: KvWrites;
   readonly onError: (error: unknown) => void;
@@ -100,13 +99,20 @@ export class KvCache implements Cache {
     await Promise.all([...newest.values()].slice(0, MAX_WRITES).map((put) => this.#put(put)));
   }
 
+  /** When the caches of the application were purged last. */
+  async purgedAtMs(): Promise<number> {
+    const { namespace, application, timeoutMs } = this.#options;
+    const text = await within(timeoutMs, namespace.get(purgeMarkOf(application), { cacheTtl: EDGE_TTL_SECONDS }));
+    return Number(text ?? 0);
+  }
+
   async #put(put: CachePut): Promise<void> {
-    const { namespace, writes, onError } = this.#options;
+    const { namespace, writes, maxAgeMs, onError } = this.#options;
     const key = keyOf(this.#owner, put.unit);
     try {
       await writes.write(key, put, async (entry) => {
         const text = encode(this.#owner, put.unit, entry);
-        await within(WRITE_TIMEOUT_MS, namespace.put(key, text, { expirationTtl: EXPIRATION_SECONDS }));
+        await within(WRITE_TIMEOUT_MS, namespace.put(key, text, { expirationTtl: Math.floor(maxAgeMs / 1_000) }));
       });
     } catch (error) {
       // Another isolate has written the key within the second. Its entry, or the next repair, will do.
@@ -117,16 +123,6 @@ export class KvCache implements Cache {
 
 function isTooManyWrites(error: unknown): boolean {
   return error instanceof Error && error.message.includes("429");
-}
-
-const PRINTABLE = /^[\x20-\x7e]+$/;
-
-/**
- * The unit where that is a key of KV, so that an operator can find it; otherwise its hash. The seal tells whose it is.
- */
-function keyOf(owner: string, unit: UnitId): string {
-  const key = `${owner}/${unit}`;
-  return key.length <= MAX_KEY_BYTES && PRINTABLE.test(key) ? key : `${owner}/#${hashOfText(unit)}`;
 }
 
 /** A bulk read gives text only. No hash: an absence. */

@@ -220,3 +220,29 @@ test("directories take no more memory than they may, and most of that", () => {
   expect(bytes).toBeLessThan(maxBytes / 4);
   expect(bytes).toBeGreaterThan(maxBytes / 8);
 });
+
+test("is forgotten as a whole when it is too old, or was purged: items, rows and what was asked", () => {
+  let nowMs = 1_000;
+  const cache = new MemoryCache(40_000, { maxAgeMs: 500, now: () => nowMs });
+  const row = { key: splitUnit(unit(1)).key, commitId: commitId(1, 1), hash: item(1, "one").version.hash! };
+  const span: Span = { table: "notes", kind: "rows", lo: "", hi: "" };
+  const fill = (): void =>
+    void cache.put([
+      { unit: unit(1), entry: item(1, "one") },
+      { unit: spanId(span), entry: directoryEntry(commitId(1, 1), [row]) },
+    ]);
+  const holds = (): readonly boolean[] => [cache.holds(unit(1)), cache.holds(spanId(span))];
+  for (const [passedMs, purgedAtMs] of [
+    [500, 0],
+    [0, 1_501],
+  ] as const) {
+    fill();
+    cache.renew(0);
+    expect(holds()).toEqual([true, true]);
+    nowMs += passedMs;
+    cache.renew(purgedAtMs);
+    expect(holds()).toEqual([false, false]);
+    expect(cache.scansAround([{ unit: unit(1), entry: item(2, "two") }])).toEqual([]);
+  }
+  expect(cache.emptySinceMs).toBe(1_501);
+});

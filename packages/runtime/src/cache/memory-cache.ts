@@ -18,17 +18,29 @@ const ENTRY_OVERHEAD_BYTES = 640;
 /** The part of the memory that directories may take. */
 const DIRECTORIES = 0.25;
 
+export interface MemoryOptions {
+  /** After so long everything is forgotten. Default: never. */
+  readonly maxAgeMs?: number;
+  readonly now?: () => number;
+}
+
 export class MemoryCache implements Cache {
   readonly #maxBytes: number;
+  readonly #maxAgeMs: number;
+  readonly #now: () => number;
+  #emptySinceMs: number;
   /** Items, in order of use: the least recently used first. */
   readonly #entries = new Map<UnitId, Entry>();
-  readonly #directories: Directories;
-  readonly #asked = new AskedScans();
+  #directories: Directories;
+  #asked = new AskedScans();
   #bytes = 0;
   readonly directories: KnownRows;
 
-  constructor(maxBytes = DEFAULT_MEMORY_BYTES) {
+  constructor(maxBytes = DEFAULT_MEMORY_BYTES, { maxAgeMs = Infinity, now = Date.now }: MemoryOptions = {}) {
     this.#maxBytes = maxBytes;
+    this.#maxAgeMs = maxAgeMs;
+    this.#now = now;
+    this.#emptySinceMs = now();
     this.#directories = new Directories(maxBytes * DIRECTORIES);
     this.directories = {
       walk: (query) => {
@@ -41,6 +53,26 @@ export class MemoryCache implements Cache {
       },
       rowsOf: (interval) => this.#directories.rowsOf(interval),
     };
+  }
+
+  /** All that it holds was put after this time. */
+  get emptySinceMs(): number {
+    return this.#emptySinceMs;
+  }
+
+  /**
+   * Forgets everything if it is too old, or if the caches were purged since. All at once: an isolate seldom lives for so long, and
+   * then fills its memory from the cache behind.
+   */
+  renew(purgedAtMs: number): void {
+    const nowMs = this.#now();
+    if (purgedAtMs <= this.#emptySinceMs && nowMs - this.#emptySinceMs < this.#maxAgeMs) return;
+    this.#entries.clear();
+    this.#bytes = 0;
+    this.#directories = new Directories(this.#maxBytes * DIRECTORIES);
+    this.#asked = new AskedScans();
+    // A clock that is behind that of the purge must not purge again and again.
+    this.#emptySinceMs = Math.max(nowMs, purgedAtMs);
   }
 
   /** The entry of an item. A look is not a use. */

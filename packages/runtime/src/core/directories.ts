@@ -411,7 +411,8 @@ export class Directories {
 
 // ── Stored stretches ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-const SCAN_TABLE = "~scan/";
+/** Units of scans begin with it, and no other units. */
+export const SCAN_TABLE = "~scan/";
 
 /** The unit under which caches keep the stretches of a query's interval, or its number. No item and no span has it. */
 export function scanUnit({ kind, table, lo, hi }: Query | Span): UnitId {

@@ -41,7 +41,6 @@ import {
   type SchemaState,
   type Storage,
   StorageError,
-  type StorageSchema,
   type StoredModule,
   type StoredUnit,
   type TaskListCursor,
@@ -50,6 +49,7 @@ import {
   type WorkflowPage,
   type TaskSelection,
 } from "../storage.ts";
+import type { QuietTime } from "../quiet-times.ts";
 import type { SealingKeyStore } from "../sealing/sealing-key.ts";
 import { nativeAttributes, number, text } from "./attributes.ts";
 import { atOnce } from "../at-once.ts";
@@ -57,6 +57,7 @@ import { Dynamo, type Met } from "./dynamo.ts";
 import { DynamoSealingKeys } from "./dynamo-sealing-keys.ts";
 import { FAILURES } from "./failures.ts";
 import { FENCE, FencePool, FENCES } from "./fences.ts";
+import { fenceKey, leadershipOf } from "./leadership-item.ts";
 import { GroupedTransactions, type TransactionResult } from "./grouped-transactions.ts";
 import {
   fitsTransaction,
@@ -96,16 +97,17 @@ import { type Change, decodeRest, encodeRest } from "./rest.ts";
 import { storedUnit } from "./stored-unit.ts";
 import { DynamoTasks, taskKey, taskOf, taskRecord } from "./tasks.ts";
 import { DynamoWorkflows, partKey } from "./workflows.ts";
-import { checkSchema, schemasAhead, stateOf } from "../schema.ts";
+import { oldQuietTimes, quietItem } from "./quiet-items.ts";
+import { schemasAhead, stateOf } from "../schema.ts";
 import { DYNAMO_SCHEMAS } from "../schemas.ts";
 import {
+  checkedSchemaOf,
   ensureTables,
   LAYOUT,
   Layout,
   LEADERSHIP,
   OPEN,
   schemaAttributes,
-  schemaOf,
   type Tables,
   tablesOf,
 } from "./tables.ts";
@@ -218,13 +220,7 @@ export class DynamoStorage implements Storage {
   async readSchema(): Promise<SchemaState> {
     const layout = await this.#dynamo.get(this.#tables.meta, LAYOUT);
     if (layout === null) throw new StorageError("none", `the table ${this.#tables.meta} has lost its layout`);
-    return stateOf(this.#checkedSchema(layout), DYNAMO_SCHEMAS);
-  }
-
-  #checkedSchema(item: Item): StorageSchema {
-    const kept = schemaOf(item);
-    checkSchema(`The table ${this.#tables.meta}`, kept, DYNAMO_SCHEMAS);
-    return kept;
+    return stateOf(checkedSchemaOf(this.#tables.meta, layout), DYNAMO_SCHEMAS);
   }
 
   /** Nothing is rewritten: items of both schemas stand side by side. */
@@ -268,17 +264,8 @@ export class DynamoStorage implements Storage {
 
   async readLeadership(): Promise<Leadership> {
     const item = await this.#dynamo.get(this.#tables.meta, LEADERSHIP);
-    if (item === null) return { epoch: 0, beat: 0, termMs: 0, readLeaseMs: 0 };
-    if (item["schema"] !== undefined) this.#checkedSchema(item);
-    const leadership = {
-      epoch: number(item, "epoch"),
-      beat: number(item, "beat"),
-      termMs: number(item, "term_ms"),
-      // A server of an earlier version gives none.
-      readLeaseMs: Number(item["read_lease_ms"]?.N ?? 0),
-    };
-    const leader = item["leader"]?.S;
-    return leader === undefined ? leadership : { ...leadership, leader };
+    if (item?.["schema"] !== undefined) checkedSchemaOf(this.#tables.meta, item);
+    return leadershipOf(item);
   }
 
   async acquireLeadership(
@@ -286,8 +273,8 @@ export class DynamoStorage implements Storage {
     termMs: number,
     readLeaseMs: number,
     leader?: string,
+    epoch = seen.epoch + 1,
   ): Promise<Leadership | null> {
-    const epoch = seen.epoch + 1;
     const holder = randomUUID();
     const leadership: TransactWriteItem = {
       Update: {
@@ -318,7 +305,15 @@ export class DynamoStorage implements Storage {
     // An attempt whose answer was lost may have succeeded.
     const isOurs = failed === null || failed[0]?.item?.["holder"]?.S === holder;
     if (!isOurs) return null;
-    return { epoch, beat: 0, termMs, readLeaseMs, ...(leader === undefined ? {} : { leader }) };
+    const { setBackEpoch } = seen;
+    return {
+      epoch,
+      beat: 0,
+      termMs,
+      readLeaseMs,
+      ...(leader === undefined ? {} : { leader }),
+      ...(setBackEpoch === undefined ? {} : { setBackEpoch }),
+    };
   }
 
   async renewLeadership(epoch: number, termMs: number): Promise<boolean> {
@@ -341,6 +336,13 @@ export class DynamoStorage implements Storage {
       ExpressionAttributeValues: { ":read": { N: String(readLeaseMs) }, ":epoch": { N: String(epoch) } },
     });
     return failed === null || Number(failed.item?.["epoch"]?.N) === epoch;
+  }
+
+  /** Another server that leads by now may have written meanwhile: the fence says whether there is one. */
+  async keepQuietTime(epoch: number, quiet: QuietTime): Promise<void> {
+    const put = { TableName: this.#tables.meta, Item: quietItem(quiet) };
+    if ((await this.#transactFenced(epoch, [{ Put: put }])) !== null) return;
+    await this.#dynamo.batchDelete(this.#tables.meta, await oldQuietTimes(this.#dynamo, this.#tables, quiet.untilMs));
   }
 
   async recover(epoch: number): Promise<readonly Intent[]> {
@@ -923,10 +925,6 @@ const MODULE_PARTS = "module";
 /** Of a record of an execution, or of its entry in the index. */
 function keyOf(item: Item): Item {
   return { bucket: item["bucket"]!, id: item["id"]! };
-}
-
-function fenceKey(name: string): Record<"kind" | "name", { S: string }> {
-  return { kind: { S: "fence" }, name: { S: name } };
 }
 
 function moduleKey(hash: ModuleHash): Record<"kind" | "name", { S: string }> {

@@ -22,13 +22,14 @@ import {
   DescribeTableCommand,
   DescribeTimeToLiveCommand,
   type DynamoDBClient,
+  type TransactWriteItem,
   ResourceInUseException,
   ResourceNotFoundException,
   UpdateTimeToLiveCommand,
 } from "@aws-sdk/client-dynamodb";
 import { type ExecutionId, splitUnit, type UnitId } from "@radical/protocol";
 import { setTimeout as sleep } from "node:timers/promises";
-import { checkSchema, newestOf, type SchemaVersion } from "../schema.ts";
+import { checkSchema, isServed, newestOf, type SchemaVersion } from "../schema.ts";
 import { DYNAMO_SCHEMAS } from "../schemas.ts";
 import { StorageError, type StorageSchema } from "../storage.ts";
 import { number, text } from "./attributes.ts";
@@ -53,6 +54,8 @@ export const LEADERSHIP: Item = { kind: { S: "leadership" }, name: { S: "current
 
 /** The key of the layout in the table `meta`. */
 export const LAYOUT: Item = { kind: { S: "layout" }, name: { S: "current" } };
+/** Of tables that no server may serve, of whatever version: they were replaced, or are restored and not yet taken over. */
+const CLOSED_SCHEMA = 0;
 /** Of new tables. */
 const FRESH: Item = {
   ...LAYOUT,
@@ -104,7 +107,12 @@ export class Layout {
 
   /** The same, and nothing is written: of new tables it is what a server would decide. */
   static async read(dynamo: Dynamo, { meta }: Tables): Promise<Layout> {
-    return layoutOf(meta, (await dynamo.get(meta, LAYOUT)) ?? FRESH);
+    return layoutOf(meta, opened((await dynamo.get(meta, LAYOUT)) ?? FRESH));
+  }
+
+  /** Whether a server may serve them, once they are not closed any more. */
+  static isUsable(kept: Item | null): boolean {
+    return kept !== null && isServed(schemaOf(opened(kept)), DYNAMO_SCHEMAS);
   }
 
   itemKey(unit: UnitId): Item {
@@ -137,13 +145,63 @@ export function schemaAttributes({ schema, readableFrom }: SchemaVersion): Item 
 }
 
 /** Of an item that has these attributes. */
-export function schemaOf(item: Item): StorageSchema {
+function schemaOf(item: Item): StorageSchema {
   const readableFrom = number(item, "schema");
   return { readableFrom, written: Number(item["written"]?.N ?? readableFrom) };
 }
 
+/** The layout of tables that are closed, as it was before. */
+function opened(kept: Item): Item {
+  return { ...kept, schema: kept["open_schema"] ?? kept["schema"]! };
+}
+
+/** Closes tables to every server. Null: closed by the same words already. */
+export function closing({ meta }: Pick<Tables, "meta">, kept: Item, why: Item): Update {
+  const names = Object.keys(why);
+  return {
+    TableName: meta,
+    Key: LAYOUT,
+    UpdateExpression: `SET #schema = :closed, open_schema = :open, ${names.map((name, n) => `${name} = :why${n}`).join(", ")}`,
+    ExpressionAttributeNames: { "#schema": "schema" },
+    ExpressionAttributeValues: {
+      ":closed": { N: String(CLOSED_SCHEMA) },
+      ":open": opened(kept)["schema"]!,
+      ...Object.fromEntries(names.map((name, n) => [`:why${n}`, why[name]!])),
+    },
+  };
+}
+
+/** Lets servers serve them again. */
+export function opening({ meta }: Pick<Tables, "meta">, kept: Item): Update {
+  return {
+    TableName: meta,
+    Key: LAYOUT,
+    UpdateExpression: "SET #schema = :open REMOVE open_schema, replaced_by",
+    ExpressionAttributeNames: { "#schema": "schema" },
+    ExpressionAttributeValues: { ":open": opened(kept)["schema"]! },
+  };
+}
+
+type Update = NonNullable<TransactWriteItem["Update"]>;
+
+/** Of the layout, or of the leadership. Throws a StorageError if this program can't serve the tables. */
+export function checkedSchemaOf(table: string, kept: Item): StorageSchema {
+  const schema = schemaOf(kept);
+  if (schema.readableFrom === CLOSED_SCHEMA) {
+    const by = kept["replaced_by"]?.S;
+    throw new StorageError(
+      "none",
+      by === undefined
+        ? `The table ${table} is restored, and was not taken over. Run radical restore to the end`
+        : `The table ${table} was replaced by ${by}-meta, since an earlier state was restored. Start the server with --storage dynamodb:${by}`,
+    );
+  }
+  checkSchema(`The table ${table}`, schema, DYNAMO_SCHEMAS);
+  return schema;
+}
+
 function layoutOf(table: string, kept: Item): Layout {
-  checkSchema(`The table ${table}`, schemaOf(kept), DYNAMO_SCHEMAS);
+  checkedSchemaOf(table, kept);
   return new Layout(number(kept, "item_buckets"), number(kept, "execution_buckets"));
 }
 

@@ -394,13 +394,8 @@ export class SealedStorage implements Storage {
     return this.#inner.readLeadership();
   }
 
-  acquireLeadership(
-    seen: Leadership,
-    termMs: number,
-    readLeaseMs: number,
-    leader?: string,
-  ): Promise<Leadership | null> {
-    return this.#inner.acquireLeadership(seen, termMs, readLeaseMs, leader);
+  acquireLeadership(...leadership: Parameters<Storage["acquireLeadership"]>): Promise<Leadership | null> {
+    return this.#inner.acquireLeadership(...leadership);
   }
 
   renewLeadership(epoch: number, termMs: number): Promise<boolean> {

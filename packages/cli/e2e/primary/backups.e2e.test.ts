@@ -1,0 +1,112 @@
+/** The calls of a restore, by the real SDK against moto, which restores a table to its present state. */
+import { DynamoDBClient, GetItemCommand, PutItemCommand } from "@aws-sdk/client-dynamodb";
+import { AwsPrimary, DEFAULT_PRIMARY_SETTINGS } from "@radical/deploy/testing";
+import { openBackups, openTables } from "@radical/lvi-server";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Finished, radical } from "../radical-process.ts";
+import { CREDENTIALS, hasPython, type Moto, startMoto } from "./moto.ts";
+
+const TIMEOUT_MS = 300_000;
+const PREFIX = "radical-shop-production";
+const REGION = CREDENTIALS.AWS_REGION;
+const before = { ...process.env };
+const runs = hasPython();
+let moto: Moto;
+let environment: NodeJS.ProcessEnv;
+
+beforeAll(async () => {
+  if (!runs) return;
+  moto = await startMoto();
+  environment = { ...CREDENTIALS, AWS_ENDPOINT_URL: moto.endpoint };
+  Object.assign(process.env, environment);
+}, TIMEOUT_MS);
+afterAll(async () => {
+  process.env = { ...before };
+  await moto?.stop();
+});
+
+const command = (...args: readonly string[]): Promise<Finished> =>
+  radical([...args, "--storage", `dynamodb:${PREFIX}?region=${REGION}`, "--json"], { env: environment });
+
+test.skipIf(!runs)(
+  "tables are restored to a second of a quiet time, and to no other",
+  async () => {
+    const tables = await openTables({ prefix: PREFIX, region: REGION, protect: true });
+    await tables.provision();
+    tables.close();
+    const client = new DynamoDBClient({ region: REGION });
+    const put = async (item: PutItemCommand["input"]["Item"]): Promise<void> => {
+      await client.send(new PutItemCommand({ TableName: `${PREFIX}-meta`, Item: item }));
+    };
+    const current = { S: "current" };
+    await put({
+      kind: { S: "layout" },
+      name: current,
+      schema: { N: "3" },
+      item_buckets: { N: "16" },
+      execution_buckets: { N: "64" },
+    });
+    const epoch = { epoch: { N: "7" }, beat: { N: "1" }, term_ms: { N: "5000" }, read_lease_ms: { N: "3000" } };
+    await put({ kind: { S: "leadership" }, name: current, ...epoch });
+
+    const backups = await openBackups({ kind: "dynamodb", prefix: PREFIX, region: REGION }, { pollMs: 5 });
+    const window = await backups.window();
+    if (window === null) throw new Error("the tables have no recovery");
+    const until = new Date(window.untilMs).toISOString();
+
+    const refused = await command("restore", "--to", until, "--yes");
+    expect(refused.code).toBe(1);
+    expect(JSON.parse(refused.stdout)).toMatchObject({ error: { code: "no_whole_second" } });
+
+    const fromMs = window.fromMs;
+    await put({
+      kind: { S: "quiet" },
+      name: { S: new Date(fromMs).toISOString() },
+      from_ms: { N: String(fromMs) },
+      until_ms: { N: String(window.untilMs + 60_000) },
+    });
+    expect(JSON.parse((await command("backup", "list")).stdout)).toMatchObject({ quiet: [{}] });
+    // Nobody has to wait until a quiet time is three seconds old.
+    const early = await command("restore", "--to", new Date(fromMs + 2_999).toISOString(), "--yes");
+    expect(JSON.parse(early.stdout)).toMatchObject({ error: { code: "no_whole_second" } });
+
+    // For moto the past of a table is one instant, and hardly a whole second.
+    const restored = await backups.restoreTo(Date.UTC(2026, 10, 27, 14), () => undefined);
+    backups.close();
+    const done = await command("restore", "--from", restored, "--yes");
+    expect(done.code, done.stdout).toBe(0);
+    expect(JSON.parse(done.stdout)).toMatchObject({ tables: "radical-shop-production-at-20261127T140000Z", items: 0 });
+    const meta = async (prefix: string, kind: string): Promise<unknown> => {
+      const key = { kind: { S: kind }, name: current };
+      return (await client.send(new GetItemCommand({ TableName: `${prefix}-meta`, Key: key }))).Item;
+    };
+    expect(await meta(PREFIX, "layout")).toMatchObject({ schema: { N: "0" }, replaced_by: { S: restored } });
+    expect(await meta(restored, "layout")).toMatchObject({ schema: { N: "3" }, restored_from: { S: PREFIX } });
+    expect(await meta(restored, "leadership")).toMatchObject({ term_ms: { N: "5000" }, read_lease_ms: { N: "3000" } });
+
+    // The deployment takes them, protects them, and makes none.
+    const settings = { ...DEFAULT_PRIMARY_SETTINGS, application: "shop", environment: "production" };
+    const planOf = async (prefix: string): ReturnType<AwsPrimary["plan"]> => {
+      const artefact = { tar: Buffer.from("server"), sha256: "5e".repeat(32) };
+      const options = { pollMs: 5, artefact: () => Promise.resolve(artefact) };
+      const primary = new AwsPrimary({ ...settings, tables: prefix }, options);
+      try {
+        return await primary.plan();
+      } finally {
+        primary.close();
+      }
+    };
+    const plan = await planOf(restored);
+    expect(plan.changes).toContainEqual({
+      kind: "repair",
+      what: `table ${restored}-items`,
+      detail: "protected against deletion, with recovery to any moment of 35 days",
+    });
+    const words = JSON.stringify(plan.template);
+    expect(words).toContain(`table/${restored}-items`);
+    expect(words).not.toContain(`table/${PREFIX}-items`);
+    await expect(planOf("mistyped")).rejects.toMatchObject({ code: "no_such_tables" });
+    client.destroy();
+  },
+  TIMEOUT_MS,
+);

@@ -1,0 +1,360 @@
+/**
+ * The drill: a storage is set back to an earlier state under a deployment whose locations live on, with what they have cached. Real
+ * servers, a real workerd, and the command. DynamoDB Local keeps no past of its tables, so the test keeps the state of a time.
+ */
+import {
+  CreateTableCommand,
+  DescribeTableCommand,
+  DynamoDBClient,
+  PutItemCommand,
+  ScanCommand,
+  type AttributeValue,
+} from "@aws-sdk/client-dynamodb";
+import { randomBytes, randomUUID } from "node:crypto";
+import { readdirSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { dirname } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { DatabaseSync } from "node:sqlite";
+import { openBackups } from "@radical/lvi-server";
+import { CREDENTIALS, hasDynamoDbLocal, startDynamoDbLocal } from "@radical/lvi-server/e2e/dynamodb-local";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Application, buildApplication, Deployment, LOCATIONS, type StorageChoice } from "./crash/deployment.ts";
+import { SQLITE } from "./crash/storages.ts";
+import { type Finished, radical } from "./radical-process.ts";
+
+const TIMEOUT_MS = 300_000;
+const [HERE, THERE] = LOCATIONS;
+/** The application has a schedule, which writes too. */
+const COUNT = expect.any(Number) as number;
+
+let application: Application;
+
+beforeAll(async () => {
+  application = await buildApplication();
+}, TIMEOUT_MS);
+afterAll(() => application?.remove());
+
+/** A call that is repeated under its key until it has an answer, as a client does it. */
+async function called(deployment: Deployment, handler: string, args: unknown, location: string): Promise<unknown> {
+  const key = randomUUID();
+  for (;;) {
+    const reply = await deployment.call(handler, args, location, key);
+    if (reply !== null && reply.status < 500) return reply.result;
+    await sleep(50);
+  }
+}
+
+const incremented = (deployment: Deployment, name: string, location: string): Promise<unknown> =>
+  called(deployment, "increment", { name }, location);
+const counted = (deployment: Deployment, name: string, location: string): Promise<unknown> =>
+  called(deployment, "count", { name }, location);
+
+/** Until nothing is promised that is not applied. */
+async function settled(deployment: Deployment): Promise<void> {
+  while ((await deployment.load())?.pending !== 0) await sleep(20);
+}
+
+async function before(deployment: Deployment): Promise<void> {
+  for (let n = 1; n <= 3; n++) expect(await incremented(deployment, "kept", HERE)).toBe(n);
+  expect(await counted(deployment, "kept", THERE)).toBe(3);
+  await settled(deployment);
+}
+
+/** Both locations have cached values that are to be lost, and may hold leases of them. */
+async function lost(deployment: Deployment): Promise<void> {
+  expect(await incremented(deployment, "kept", HERE)).toBe(4);
+  expect(await incremented(deployment, "kept", THERE)).toBe(5);
+  expect(await incremented(deployment, "lost", HERE)).toBe(1);
+  for (let n = 0; n < 10; n++)
+    for (const location of LOCATIONS) expect(await counted(deployment, "kept", location)).toBe(5);
+}
+
+/** Right after it: nobody sees a value of the lost time. */
+async function after(deployment: Deployment): Promise<void> {
+  const [atHere, atThere] = await Promise.all(LOCATIONS.map((location) => counted(deployment, "kept", location)));
+  expect([atHere, atThere]).toEqual([3, 3]);
+  expect(await counted(deployment, "lost", THERE)).toBe(0);
+  expect(await incremented(deployment, "kept", THERE)).toBe(4);
+  expect(await incremented(deployment, "kept", HERE)).toBe(5);
+  expect(await incremented(deployment, "lost", HERE)).toBe(1);
+  for (const location of LOCATIONS) expect(await counted(deployment, "kept", location)).toBe(5);
+  expect(deployment.alarms).toEqual([]);
+}
+
+/**
+ * Until its term is over the server that is replaced may answer, and so may read leases. Once somebody has seen the restored state, nobody
+ * sees the one before.
+ */
+async function untilSeen(deployment: Deployment, name: string, value: number): Promise<void> {
+  while ((await counted(deployment, name, HERE)) !== value) await sleep(20);
+}
+
+function succeeded({ code, stdout, stderr }: Finished): unknown {
+  expect({ code, stderr }).toMatchObject({ code: 0 });
+  return JSON.parse(stdout) as unknown;
+}
+
+test(
+  "a database is copied beside its server, and set back to the copy",
+  async () => {
+    const deployment = await Deployment.start(application, SQLITE);
+    const storage = ["--storage", `sqlite:${deployment.file}`, "--json"];
+    try {
+      await before(deployment);
+      expect(succeeded(await radical(["backup", "create", ...storage]))).toMatchObject({
+        items: COUNT,
+        pendingIntents: 0,
+      });
+      const [copy, ...others] = succeeded(await radical(["backup", "list", ...storage])) as { readonly time: string }[];
+      expect(others).toEqual([]);
+      await lost(deployment);
+
+      const restore = ["restore", "--to", new Date().toISOString(), "--yes", ...storage];
+      const refused = await radical(restore);
+      expect(refused.code).toBe(1);
+      expect(refused.stdout).toContain("an LVI server uses the file");
+      expect(await counted(deployment, "kept", HERE)).toBe(5);
+
+      await deployment.stopServer();
+      const early = await radical(["restore", "--to", "2020-01-01T00:00:00Z", "--yes", ...storage]);
+      expect(early.stdout).toContain(`The oldest copy is of ${copy?.time}`);
+      const { kept } = succeeded(await radical(restore)) as { readonly kept: string };
+      await deployment.startServer();
+      await after(deployment);
+
+      // The state of before is there whole, and is a copy like any other.
+      await deployment.stopServer();
+      succeeded(await radical(["restore", "--from", kept, "--yes", ...storage]));
+      await deployment.startServer();
+      expect(await counted(deployment, "kept", HERE)).toBe(5);
+      expect(await counted(deployment, "lost", THERE)).toBe(1);
+      expect(deployment.alarms).toEqual([]);
+    } finally {
+      await deployment.stop();
+    }
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  "a broken copy changes nothing, and a restore after a kill takes an epoch that no server had",
+  async () => {
+    const deployment = await Deployment.start(application, SQLITE);
+    const storage = ["--storage", `sqlite:${deployment.file}`, "--json"];
+    try {
+      await before(deployment);
+      const copy = `${deployment.file}.copy`;
+      succeeded(await radical(["backup", "create", "--out", copy, ...storage]));
+      await lost(deployment);
+      await deployment.killServer();
+      const epochOf = (file: string): number => {
+        const database = new DatabaseSync(file, { readOnly: true });
+        const { number } = database.prepare("SELECT number FROM meta WHERE name = 'epoch'").get() as { number: number };
+        database.close();
+        return number;
+      };
+      const [atCopy, atEnd] = [epochOf(copy), epochOf(deployment.file)];
+      const broken = await radical(["restore", "--from", `${deployment.file}-wal`, "--yes", ...storage]);
+      expect(broken.stdout).toContain("is no whole copy");
+      expect(epochOf(deployment.file)).toBe(atEnd);
+      const restored = succeeded(await radical(["restore", "--from", copy, "--yes", ...storage]));
+      expect(restored).toMatchObject({ epoch: expect.any(Number) as number });
+      const { epoch } = restored as { readonly epoch: number };
+      expect(epoch).toBeGreaterThan(Math.max(atCopy, atEnd));
+      await deployment.startServer();
+      await after(deployment);
+      expect(readdirSync(dirname(deployment.file)).filter((name) => name.includes("restored"))).toEqual([]);
+      await rm(copy);
+    } finally {
+      await deployment.stop();
+    }
+  },
+  TIMEOUT_MS,
+);
+
+type Items = readonly Record<string, AttributeValue>[];
+
+/** Tables of DynamoDB Local with a past of one state. */
+class Past {
+  readonly #client: DynamoDBClient;
+  readonly #kept = new Map<string, Items>();
+
+  constructor(endpoint: string) {
+    // Its credentials are those of the environment.
+    this.#client = new DynamoDBClient({ endpoint });
+  }
+
+  async keep(names: readonly string[]): Promise<void> {
+    for (const name of names) this.#kept.set(name, await this.#all(name));
+  }
+
+  kept(name: string): Items {
+    return this.#kept.get(name) ?? [];
+  }
+
+  async restore(from: string, to: string): Promise<void> {
+    const { Table } = await this.#client.send(new DescribeTableCommand({ TableName: from }));
+    const indexes = Table?.LocalSecondaryIndexes?.map(({ IndexName, KeySchema, Projection }) => ({
+      IndexName,
+      KeySchema,
+      Projection,
+    }));
+    await this.#client.send(
+      new CreateTableCommand({
+        TableName: to,
+        AttributeDefinitions: Table?.AttributeDefinitions,
+        KeySchema: Table?.KeySchema,
+        ...(indexes === undefined ? {} : { LocalSecondaryIndexes: indexes }),
+        BillingMode: "PAY_PER_REQUEST",
+      }),
+    );
+    for (const item of this.kept(from)) await this.#client.send(new PutItemCommand({ TableName: to, Item: item }));
+  }
+
+  async put(table: string, item: Record<string, AttributeValue>): Promise<void> {
+    await this.#client.send(new PutItemCommand({ TableName: table, Item: item }));
+  }
+
+  async #all(name: string): Promise<Items> {
+    const items: Record<string, AttributeValue>[] = [];
+    let from: Record<string, AttributeValue> | undefined;
+    do {
+      const page = await this.#client.send(
+        new ScanCommand({ TableName: name, ConsistentRead: true, ExclusiveStartKey: from }),
+      );
+      items.push(...(page.Items ?? []));
+      from = page.LastEvaluatedKey;
+    } while (from !== undefined);
+    return items;
+  }
+
+  close(): void {
+    this.#client.destroy();
+  }
+}
+
+const COPIED = ["items", "executions", "parts", "overflow", "meta"];
+
+test.skipIf(!hasDynamoDbLocal())(
+  "tables are restored beside, checked, and taken over from a server that serves",
+  async () => {
+    Object.assign(process.env, CREDENTIALS);
+    const local = await startDynamoDbLocal();
+    const past = new Past(local.endpoint);
+    const first = randomBytes(8).toString("hex");
+    let prefix = first;
+    const addressOf = (of: string): string => `dynamodb:${of}?endpoint=${local.endpoint}`;
+    const storage: StorageChoice = {
+      kind: "dynamodb",
+      address: () => addressOf(prefix),
+      leaseMs: 3_000,
+      environment: CREDENTIALS,
+      endLease: () => Promise.resolve(),
+    };
+    const command = (args: readonly string[], of = first): Promise<Finished> =>
+      radical([...args, "--storage", addressOf(of), "--json"], { env: CREDENTIALS });
+    const deployment = await Deployment.start(application, storage);
+    const backups = await openBackups(
+      { kind: "dynamodb", prefix: first, endpoint: local.endpoint },
+      { restoreTable: (from, to) => past.restore(from, to), pollMs: 10 },
+    );
+    try {
+      await before(deployment);
+      await past.keep(COPIED.map((name) => `${first}-${name}`));
+      await lost(deployment);
+
+      const restored = await backups.restoreTo(Date.UTC(2026, 10, 27, 14), () => undefined);
+      expect(restored).toBe(`${first}-at-20261127T140000Z`);
+      // Again, as after a command that was broken off.
+      expect(await backups.restoreTo(Date.UTC(2026, 10, 27, 14), () => undefined)).toBe(restored);
+      const content = await backups.check(restored, () => undefined);
+      expect(content).toMatchObject({ items: COUNT, pendingIntents: 0 });
+      // Nobody serves them before they are taken over.
+      const reading = await radical(
+        ["data", "put", "counters", "kept", '{"value": 9}', "--untyped", "--storage", addressOf(restored)],
+        {
+          env: CREDENTIALS,
+          cwd: application.folder,
+        },
+      );
+      expect(reading.code).not.toBe(0);
+
+      // The server that leads ends by itself, and is started again with the tables that are named then.
+      prefix = restored;
+      succeeded(await command(["restore", "--from", restored, "--yes"]));
+      await untilSeen(deployment, "kept", 3);
+      await after(deployment);
+
+      // The same once more changes nothing: the tables that were taken over serve.
+      succeeded(await command(["restore", "--from", restored, "--yes"]));
+      expect(await counted(deployment, "kept", HERE)).toBe(5);
+
+      // And back.
+      expect(await incremented(deployment, "only", THERE)).toBe(1);
+      prefix = first;
+      succeeded(await command(["restore", "--from", first, "--yes"], restored));
+      await untilSeen(deployment, "only", 0);
+      expect(await counted(deployment, "only", THERE)).toBe(0);
+      expect(await counted(deployment, "lost", THERE)).toBe(1);
+      expect(await incremented(deployment, "kept", THERE)).toBe(6);
+      expect(deployment.alarms).toEqual([]);
+    } finally {
+      backups.close();
+      past.close();
+      await deployment.stop();
+      await local.stop();
+    }
+  },
+  TIMEOUT_MS,
+);
+
+test.skipIf(!hasDynamoDbLocal())(
+  "a copy that has an execution in part is refused",
+  async () => {
+    Object.assign(process.env, CREDENTIALS);
+    const local = await startDynamoDbLocal();
+    const past = new Past(local.endpoint);
+    const prefix = randomBytes(8).toString("hex");
+    const address = `dynamodb:${prefix}?endpoint=${local.endpoint}`;
+    const storage: StorageChoice = {
+      kind: "dynamodb",
+      address: () => address,
+      leaseMs: 10_000,
+      environment: CREDENTIALS,
+      endLease: () => Promise.resolve(),
+    };
+    const deployment = await Deployment.start(application, storage);
+    const backups = await openBackups(
+      { kind: "dynamodb", prefix, endpoint: local.endpoint },
+      { restoreTable: (from, to) => past.restore(from, to), pollMs: 10 },
+    );
+    try {
+      await before(deployment);
+      const names = COPIED.map((name) => `${prefix}-${name}`);
+      await past.keep(names);
+      const atMs = Date.UTC(2026, 10, 27, 14);
+      const restored = await backups.restoreTo(atMs, () => undefined);
+      const { commitId } = await itemOf(past, `${restored}-items`);
+      await past.put(`${restored}-executions`, {
+        bucket: { S: "00" },
+        id: { S: "0".repeat(32) },
+        status: { S: "pending" },
+        commit_id: { S: commitId },
+        owner: { N: "1" },
+      });
+      await expect(backups.check(restored, () => undefined)).rejects.toThrow("is there in part");
+    } finally {
+      backups.close();
+      past.close();
+      await deployment.stop();
+      await local.stop();
+    }
+  },
+  TIMEOUT_MS,
+);
+
+async function itemOf(past: Past, table: string): Promise<{ readonly commitId: string }> {
+  await past.keep([table]);
+  return { commitId: past.kept(table)[0]?.["commit_id"]?.S ?? "" };
+}

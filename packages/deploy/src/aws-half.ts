@@ -299,6 +299,12 @@ export function awsHalf(context: AwsHalfContext): PrimaryHalf {
     way: () => ({ kind: "vpc", services: Object.fromEntries(NODES.map((node) => [bindingOf(node), services[node]])) }),
     key,
     admin,
+    servers: () => {
+      const address = admin();
+      if (address === null) return [];
+      const { urls, ...of } = address;
+      return NODES.map((node) => ({ url: urls[0]!, ...of, node }));
+    },
   };
 }
 

@@ -20,14 +20,11 @@ import {
   type Options,
   readServerLine,
 } from "./options.ts";
+import { RELEASE } from "./release.ts";
 import { type RunningServer, startServer } from "./server.ts";
 import { openStorage, sealingKeysOf } from "./storage/storage-address.ts";
 import { StorageError } from "./storage/storage.ts";
 import { TunnelWatch } from "./tunnel-watch.ts";
-
-const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
-  version: string;
-};
 
 const BYTES_PER_MB = 1_048_576;
 
@@ -51,7 +48,7 @@ process.removeAllListeners("warning").on("warning", ({ name, message }) => {
 });
 
 const keySources: KeySources = { variable: process.env[KEYS_VARIABLE], read: (file) => readFileSync(file, "utf8") };
-const commandLine = readServerLine(version, process.argv.slice(2), keySources);
+const commandLine = readServerLine(RELEASE, process.argv.slice(2), keySources);
 switch (commandLine.kind) {
   case "answer":
     process.stdout.write(commandLine.text);
@@ -123,6 +120,7 @@ async function run(given: GivenOptions, options: Options): Promise<void> {
     ...(options.advertise === null ? {} : { advertise: options.advertise }),
     ...(options.deployment === null ? {} : { deployment: options.deployment }),
     ...(options.workerUrl === null ? {} : { workerUrl: options.workerUrl }),
+    finishesUpgrade: options.finishUpgrade,
     ...(options.virtualTimeMs === null ? {} : { virtualTimeMs: options.virtualTimeMs }),
     collectIntervalMs: options.collectIntervalMs,
     core: {

@@ -214,6 +214,11 @@ export const SETTINGS = {
     placeholder: "level",
     words: "least level that is logged",
   },
+  finishUpgrade: {
+    kind: "switch",
+    words:
+      "write the storage in the newest schema of this release as soon as it leads; no earlier release can serve it then",
+  },
   memoryMb: {
     kind: "number",
     least: 16,

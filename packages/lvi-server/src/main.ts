@@ -21,6 +21,7 @@ import {
 } from "./options.ts";
 import { type RunningServer, startServer } from "./server.ts";
 import { openStorage, sealingKeysOf } from "./storage/storage-address.ts";
+import { type TracesSettings, tracesSettings } from "./traces-settings.ts";
 import { StorageError } from "./storage/storage.ts";
 
 const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
@@ -63,7 +64,9 @@ switch (commandLine.kind) {
     break;
   case "options":
     try {
-      await run(commandLine.given, commandLine.options);
+      const traces = tracesSettings(commandLine.options, process.env);
+      if (typeof traces === "string") refuse(traces);
+      else await run(commandLine.given, commandLine.options, traces);
     } catch (error) {
       fail(error);
       // Who watches for the end of its parent would wait for that, and nobody would start it again.
@@ -77,7 +80,7 @@ function refuse(reason: string, configuration?: string): void {
   process.exitCode = EXIT_WRONG_OPTIONS;
 }
 
-async function run(given: GivenOptions, options: Options): Promise<void> {
+async function run(given: GivenOptions, options: Options, traces: TracesSettings | null): Promise<void> {
   const { port, host, workers, executionLimitMs, followupTimeoutMs, leaseMs, readLeaseMs, drainMs } = options;
   const { retentionMs, moduleRetentionMs } = options;
   const log = createLog(options.logLevel, (line) => process.stderr.write(line));
@@ -142,6 +145,7 @@ async function run(given: GivenOptions, options: Options): Promise<void> {
       ...(options.metricsNamespace === null ? {} : { namespace: options.metricsNamespace }),
       ...(options.memoryMb === null ? {} : { memoryBytes: options.memoryMb * BYTES_PER_MB }),
     },
+    ...(traces === null ? {} : { traces }),
     log,
     onHalt: (reason, cause) => {
       // What is durable is right: a fresh process recovers from it.

@@ -1,5 +1,5 @@
 /** The LVI server put together: storage, core, workers, HTTP. */
-import { randomInt } from "node:crypto";
+import { randomInt, randomUUID } from "node:crypto";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { availableParallelism } from "node:os";
@@ -33,6 +33,8 @@ import type { SealingKeyStore } from "./storage/sealing/sealing-key.ts";
 import { SqliteStorage } from "./storage/sqlite-storage.ts";
 import { OF_NO_APPLICATION, type Storage, type StoredModule } from "./storage/storage.ts";
 import type { Ahead } from "./virtual-time.ts";
+import { Traces } from "./traces.ts";
+import type { TracesSettings } from "./traces-settings.ts";
 import { VitalsWatch } from "./vitals-watch.ts";
 
 export interface ServerOptions {
@@ -69,6 +71,8 @@ export interface ServerOptions {
   readonly core?: Partial<Omit<CoreOptions, "location">>;
   /** How the server watches itself. */
   readonly watch?: Watching;
+  /** Where spans of executions go. Left out: there are none. */
+  readonly traces?: TracesSettings;
   /** What one location may use at once, and in the long run of the workers' time. */
   readonly location?: Partial<Pick<Budget, "executions" | "units" | "bytes">> & { readonly workersPercent?: number };
   readonly log: Log;
@@ -124,6 +128,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   let pool: WorkerPool | null = null;
   let epoch = 0;
   const { watch: watching = {} } = options;
+  const { deployment = null } = options;
+  const traces = options.traces === undefined ? null : tracesTo(options.traces, deployment, log);
   const vitals = new ProcessVitals(watching.memoryBytes);
   let loopDelayMs = 0;
   const metrics: Metrics = new Metrics({
@@ -136,6 +142,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     listeners: () => (state.kind === "not-serving" ? 0 : state.engine.listeners),
     leases: () => (state.kind === "not-serving" ? null : state.engine.leaseCounts),
     throttles: () => opened.throttles ?? 0,
+    traces: () => traces?.counts ?? null,
     memoryBoundBytes: () => vitals.memoryBoundBytes,
     loopDelayMs: () => loopDelayMs,
   });
@@ -285,6 +292,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       ahead: options.virtualTimeMs === undefined ? null : ahead,
       collectIntervalMs,
       onHalt,
+      traces,
     });
     let registering: Promise<void> = Promise.resolve();
     const aside = new Set(known.flatMap(({ hash, putAtMs: atMs }) => (atMs === OF_NO_APPLICATION ? [hash] : [])));
@@ -348,7 +356,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       failpoint("stop.drained");
       // Before the connections go: who still waits is told to ask the next server.
       engine.close();
-      await stopListening();
+      await Promise.all([stopListening(), traces?.close()]);
       await executor.close();
       await release(engine);
       log.info("stopped", { epoch });
@@ -366,6 +374,12 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     await Promise.all([stopListening(), release(null)]);
     throw error;
   }
+}
+
+function tracesTo({ service, ...target }: TracesSettings, deployment: string | null, log: Log): Traces {
+  const instance = { "service.name": service, "service.instance.id": randomUUID(), "telemetry.sdk.language": "nodejs" };
+  const resource = deployment === null ? instance : { ...instance, "deployment.environment.name": deployment };
+  return new Traces({ ...target, resource, log });
 }
 
 /** Of 53 bits. */

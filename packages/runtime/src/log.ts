@@ -47,7 +47,8 @@ export type LogLine =
         | "internal_error"
         | "blobs_open"
         | "blobs_not_collected"
-        | "service_failed";
+        | "service_failed"
+        | "spans_not_taken";
       readonly location: string;
       readonly handler: string | null;
       readonly execution: string | null;

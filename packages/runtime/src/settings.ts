@@ -1,5 +1,13 @@
 /** The variables and bindings of a location's Worker, checked once per isolate. */
-import { DEFAULT_BLOB_KEEP_HOURS, DEFAULT_MAX_BLOB_BYTES, RadicalError } from "@radical/protocol";
+import {
+  DEFAULT_BLOB_KEEP_HOURS,
+  DEFAULT_MAX_BLOB_BYTES,
+  otlpHeaders,
+  otlpRatio,
+  type OtlpTarget,
+  otlpTracesUrl,
+  RadicalError,
+} from "@radical/protocol";
 import type { BlobBindings } from "./blobs/open-blob-store.ts";
 import type { CacheNamespace } from "./cache/durable-object-cache.ts";
 import { DEFAULT_BOUNDS, type ExecutionBounds } from "./core/execution.ts";
@@ -46,6 +54,12 @@ export interface Env extends CacheBindings, BlobBindings {
   readonly RADICAL_METRICS?: AnalyticsEngineDataset;
   /** One of so many executions tells its life in the log; not set: none. `radical dev` sets 1. */
   readonly RADICAL_LIVES_EVERY?: string;
+  /** The collector that gets the spans of executions; not set: there are none. */
+  readonly RADICAL_OTLP_URL?: string;
+  /** Its headers, `name=value,…`; a secret. */
+  readonly RADICAL_OTLP_HEADERS?: string;
+  /** The part of the requests without a `traceparent` that has spans, 0 to 1; 1 if not set. */
+  readonly RADICAL_OTLP_RATIO?: string;
   /** How long one LVI request waits for its reply, and in which time an execution is answered at all. */
   readonly RADICAL_ATTEMPT_MS?: string;
   readonly RADICAL_TOTAL_MS?: string;
@@ -65,6 +79,8 @@ export interface Settings {
   readonly live: Partial<LiveBounds>;
   /** One of so many executions tells its life; null: none does. */
   readonly livesEvery: number | null;
+  /** Where spans go; null: there are none. */
+  readonly otlp: OtlpTarget | null;
 }
 
 const DEFAULT_MAX_BODY_BYTES = 1024 * 1024;
@@ -98,7 +114,18 @@ export function readSettings(env: Env): Settings {
       callerMs: positive("RADICAL_CALLER_CHECK_MS", env.RADICAL_CALLER_CHECK_MS, DEFAULT_LIVE_BOUNDS.callerMs),
     },
     livesEvery: env.RADICAL_LIVES_EVERY ? positive("RADICAL_LIVES_EVERY", env.RADICAL_LIVES_EVERY, 1) : null,
+    otlp: env.RADICAL_OTLP_URL ? otlpOf(env.RADICAL_OTLP_URL, env) : null,
   };
+}
+
+function otlpOf(address: string, { RADICAL_OTLP_HEADERS = "", RADICAL_OTLP_RATIO = "" }: Env): OtlpTarget {
+  const url = otlpTracesUrl(address);
+  if (url === null) throw wrong("RADICAL_OTLP_URL", "an http or https URL without a password");
+  const headers = otlpHeaders(RADICAL_OTLP_HEADERS);
+  if (headers === null) throw wrong("RADICAL_OTLP_HEADERS", "name=value,name=value with values percent-encoded");
+  const ratio = RADICAL_OTLP_RATIO === "" ? 1 : otlpRatio(RADICAL_OTLP_RATIO);
+  if (ratio === null) throw wrong("RADICAL_OTLP_RATIO", "a number from 0 to 1");
+  return { url, headers, ratio };
 }
 
 function waysOf({ RADICAL_PRIMARY_A, RADICAL_PRIMARY_B, RADICAL_PRIMARY_URL = "" }: Env): readonly Way[] {

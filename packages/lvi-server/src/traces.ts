@@ -76,7 +76,7 @@ export class Traces {
 
   take(life: Life, place: TracePlace): void {
     if (this.#waiting.length >= MAX_WAITING || this.#closing.signal.aborted) return this.leftOut();
-    this.#waiting.push({ life, place, sendId: null, status: null });
+    this.#waiting.push({ life, place, sendIds: [], status: null });
     if (this.#sending !== null || this.#pauseMs > 0) return;
     if (this.#waiting.length >= MAX_BATCH) this.#send();
     else this.#timer ??= this.#later(GATHER_MS);

@@ -32,8 +32,8 @@ export interface OtlpTarget {
 export interface TracedLife {
   readonly life: Life;
   readonly place: TracePlace;
-  /** The last question to the primary has this id: the spans of the primary are below it. Null: nobody was asked. */
-  readonly sendId: string | null;
+  /** The spans of the questions to the primary, in their order: those of the primary are below them. */
+  readonly sendIds: readonly string[];
   /** What the client was answered; null: no client waits at this side. */
   readonly status: number | null;
 }
@@ -81,11 +81,11 @@ export function otlpBody(resource: OtlpResource, traced: readonly TracedLife[], 
 }
 
 /** The span of the execution, and one for each span of its life. */
-export function spansOf({ life, place, sendId, status }: TracedLife, random: RandomBytes): readonly OtlpSpan[] {
+export function spansOf({ life, place, sendIds, status }: TracedLife, random: RandomBytes): readonly OtlpSpan[] {
   const { traceId, spanId, parentId } = place;
   const startUs = Math.round(life.atMs * 1_000);
   const failed = status === null ? life.code !== null : status >= 500;
-  const lastSend = life.spans.findLastIndex(([name]) => name === "send");
+  const sends = sendIds[Symbol.iterator]();
   const whole: OtlpSpan = {
     traceId,
     spanId,
@@ -98,9 +98,9 @@ export function spansOf({ life, place, sendId, status }: TracedLife, random: Ran
     attributes: attributesOf(life, status),
     status: failed ? { code: STATUS_ERROR } : {},
   };
-  const parts = life.spans.map(([name, fromUs, tookUs], index): OtlpSpan => ({
+  const parts = life.spans.map(([name, fromUs, tookUs]): OtlpSpan => ({
     traceId,
-    spanId: index === lastSend && sendId !== null ? sendId : spanIdOf(random),
+    spanId: (name === "send" ? sends.next().value : undefined) ?? spanIdOf(random),
     parentSpanId: spanId,
     flags: SAMPLED,
     name,

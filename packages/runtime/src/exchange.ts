@@ -64,7 +64,7 @@ export class Exchange {
   /** That of the client; once the execution is in a trace, what the primary is told. */
   #trace: TraceContext | null;
   /** Where its spans belong, and who sends them; null: it has none. */
-  #traced: { readonly place: TracePlace; readonly sendId: string; readonly spans: LocationSpans } | null = null;
+  #traced: { readonly place: TracePlace; readonly sendIds: string[]; readonly spans: LocationSpans } | null = null;
   /** To be sent when the reply has left. */
   #span: TracedLife | null = null;
   /** The log is to have its life. */
@@ -112,10 +112,17 @@ export class Exchange {
       this.#trace ??= unsampledContext(randomBytes);
       return;
     }
-    const sendId = spanIdOf(randomBytes);
-    this.#traced = { place, sendId, spans };
-    const { traceId } = place;
-    this.#trace = traceContextFrom({ traceId, spanId: sendId, sampled: true }, this.#trace?.tracestate ?? null);
+    this.#traced = { place, sendIds: [], spans };
+    this.#trace = traceContextFrom({ ...place, sampled: true }, this.#trace?.tracestate ?? null);
+  }
+
+  /** Of the next question to the primary, which is a span of its own. */
+  #traceOfSend(): TraceContext | null {
+    if (this.#traced === null) return this.#trace;
+    const { place, sendIds } = this.#traced;
+    const spanId = spanIdOf(randomBytes);
+    sendIds.push(spanId);
+    return traceContextFrom({ traceId: place.traceId, spanId, sampled: true }, this.#trace?.tracestate ?? null);
   }
 
   name(handler: string): string {
@@ -163,6 +170,7 @@ export class Exchange {
       cache: cache.of(this.place, (error) => this.#warn("warn", "cache_failed", describe(error))),
       primary,
       trace: this.#trace,
+      traceOfSend: () => this.#traceOfSend(),
       lane,
       failpoint,
       timings: this.#timings,
@@ -268,7 +276,7 @@ export class Exchange {
     this.#span =
       life === null || this.#traced === null
         ? null
-        : { life, status: reply.status, place: this.#traced.place, sendId: this.#traced.sendId };
+        : { life, status: reply.status, place: this.#traced.place, sendIds: this.#traced.sendIds };
     const path =
       answer?.kind === "working" && this.#handler !== null ? workflowPath(this.#handler, answer.workflow) : null;
     const headers: Record<string, string> = {

@@ -11,7 +11,7 @@ const CLIENT = "00f067aa0ba902b7";
 const SOON = { timeout: 100_000, interval: 30 };
 
 interface Attributes {
-  readonly attributes: readonly { readonly key: string; readonly value: { readonly stringValue?: string } }[];
+  readonly attributes?: readonly { readonly key: string; readonly value: { readonly stringValue?: string } }[];
 }
 
 interface Span extends Attributes {
@@ -22,7 +22,6 @@ interface Span extends Attributes {
   readonly kind: number;
   readonly startTimeUnixNano: string;
   readonly endTimeUnixNano: string;
-  readonly status: { readonly code?: number };
 }
 
 interface Received extends Span {
@@ -104,7 +103,7 @@ function spans(traceId: string): readonly Received[] {
     .filter((span) => span.traceId === traceId);
 }
 
-function valueOf({ attributes }: Attributes, key: string): string {
+function valueOf({ attributes = [] }: Attributes, key: string): string {
   return attributes.find((one) => one.key === key)?.value.stringValue ?? "";
 }
 

@@ -58,8 +58,8 @@ export interface OtlpSpan {
   readonly kind: number;
   readonly startTimeUnixNano: string;
   readonly endTimeUnixNano: string;
-  readonly attributes: readonly Attribute[];
-  readonly status: { readonly code?: number };
+  readonly attributes?: readonly Attribute[];
+  readonly status?: { readonly code: number };
 }
 
 const SCOPE = "radical";
@@ -96,7 +96,7 @@ export function spansOf({ life, place, sendIds, status }: TracedLife, random: Ra
     startTimeUnixNano: nanoseconds(startUs),
     endTimeUnixNano: nanoseconds(startUs + life.tookUs),
     attributes: attributesOf(life, status),
-    status: failed ? { code: STATUS_ERROR } : {},
+    ...(failed ? { status: { code: STATUS_ERROR } } : {}),
   };
   const parts = life.spans.map(([name, fromUs, tookUs]): OtlpSpan => ({
     traceId,
@@ -107,8 +107,6 @@ export function spansOf({ life, place, sendIds, status }: TracedLife, random: Ra
     kind: CLIENT_SPANS.has(name) ? KINDS.client : KINDS.internal,
     startTimeUnixNano: nanoseconds(startUs + fromUs),
     endTimeUnixNano: nanoseconds(startUs + fromUs + tookUs),
-    attributes: [],
-    status: {},
   }));
   return [whole, ...parts];
 }

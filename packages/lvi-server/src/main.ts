@@ -6,7 +6,7 @@
  * error. Why the process could not start, or ended, is a line of that log too; at a terminal it is plain words.
  */
 import { readFileSync, watchFile } from "node:fs";
-import { terminalText } from "@radical/protocol";
+import { type OtlpTarget, terminalText } from "@radical/protocol";
 import type { GivenOptions } from "@radical/command-line";
 import { KeyRing, parseKeys } from "./http/keys.ts";
 import { createLog, type LAST_EVENTS, type Log } from "./log.ts";
@@ -21,7 +21,7 @@ import {
 } from "./options.ts";
 import { type RunningServer, startServer } from "./server.ts";
 import { openStorage, sealingKeysOf } from "./storage/storage-address.ts";
-import { type TracesSettings, tracesSettings } from "./traces-settings.ts";
+import { tracesSettings } from "./traces-settings.ts";
 import { StorageError } from "./storage/storage.ts";
 
 const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
@@ -80,7 +80,7 @@ function refuse(reason: string, configuration?: string): void {
   process.exitCode = EXIT_WRONG_OPTIONS;
 }
 
-async function run(given: GivenOptions, options: Options, traces: TracesSettings | null): Promise<void> {
+async function run(given: GivenOptions, options: Options, traces: OtlpTarget | null): Promise<void> {
   const { port, host, workers, executionLimitMs, followupTimeoutMs, leaseMs, readLeaseMs, drainMs } = options;
   const { retentionMs, moduleRetentionMs } = options;
   const log = createLog(options.logLevel, (line) => process.stderr.write(line));

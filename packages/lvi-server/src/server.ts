@@ -3,7 +3,7 @@ import { randomInt, randomUUID } from "node:crypto";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { availableParallelism } from "node:os";
-import { decodeModuleContent, INDEX_STATES, plansOf, tablesOf, type UnitId } from "@radical/protocol";
+import { decodeModuleContent, INDEX_STATES, type OtlpTarget, plansOf, tablesOf, type UnitId } from "@radical/protocol";
 import type { Budget } from "./core/budgets.ts";
 import { type Intent, itemsReadBy } from "./core/intent.ts";
 import type { Leadership } from "./core/leadership.ts";
@@ -34,7 +34,6 @@ import { SqliteStorage } from "./storage/sqlite-storage.ts";
 import { OF_NO_APPLICATION, type Storage, type StoredModule } from "./storage/storage.ts";
 import type { Ahead } from "./virtual-time.ts";
 import { Traces } from "./traces.ts";
-import type { TracesSettings } from "./traces-settings.ts";
 import { VitalsWatch } from "./vitals-watch.ts";
 
 export interface ServerOptions {
@@ -72,7 +71,7 @@ export interface ServerOptions {
   /** How the server watches itself. */
   readonly watch?: Watching;
   /** Where spans of executions go. Left out: there are none. */
-  readonly traces?: TracesSettings;
+  readonly traces?: OtlpTarget;
   /** What one location may use at once, and in the long run of the workers' time. */
   readonly location?: Partial<Pick<Budget, "executions" | "units" | "bytes">> & { readonly workersPercent?: number };
   readonly log: Log;
@@ -376,8 +375,12 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   }
 }
 
-function tracesTo({ service, ...target }: TracesSettings, deployment: string | null, log: Log): Traces {
-  const instance = { "service.name": service, "service.instance.id": randomUUID(), "telemetry.sdk.language": "nodejs" };
+function tracesTo(target: OtlpTarget, deployment: string | null, log: Log): Traces {
+  const instance = {
+    "service.name": target.service ?? "radical-primary",
+    "service.instance.id": randomUUID(),
+    "telemetry.sdk.language": "nodejs",
+  };
   const resource = deployment === null ? instance : { ...instance, "deployment.environment.name": deployment };
   return new Traces({ ...target, resource, log });
 }

@@ -31,7 +31,7 @@ const CLOSE_MS = 2_000;
 /** As OTLP says: any other status but 200 is about the request, which would be refused again. */
 const REPEATABLE = [429, 502, 503, 504];
 
-export interface TracesOptions extends OtlpTarget {
+export interface TracesOptions extends Pick<OtlpTarget, "url" | "headers" | "ratio"> {
   readonly resource: OtlpResource;
   readonly log: Log;
   /** Left out: that of Node. */
@@ -46,7 +46,7 @@ export interface TraceCounts {
 
 export class Traces {
   readonly #options: TracesOptions;
-  #waiting: TracedLife[] = [];
+  readonly #waiting: TracedLife[] = [];
   #sending: Promise<void> | null = null;
   #timer: NodeJS.Timeout | undefined = undefined;
   #told = 0;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Life } from "./life.ts";
-import { otlpHeaders, otlpRatio, otlpTracesUrl, spansOf, tracePlaceOf, unsampledContext } from "./otlp.ts";
+import { otlpTracesUrl, readOtlp, spansOf, tracePlaceOf, unsampledContext } from "./otlp.ts";
 import { traceContextFrom, traceContextOf } from "./trace-context.ts";
 
 const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
@@ -112,19 +112,52 @@ test.each([
   ["example", null],
 ])("%s takes traces at %s", (text, url) => expect(otlpTracesUrl(text)).toBe(url));
 
-test.each([
-  ["", {}],
-  ["api-key=a%20b, X=1=2", { "api-key": "a b", x: "1=2" }],
-  ["a", null],
-  ["a=%", null],
-  ["a=%0A", null],
-])("headers %j are %j", (text, headers) => expect(otlpHeaders(text)).toEqual(headers));
+const COLLECTOR = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:4318" };
+
+test("an environment without a collector, or with OpenTelemetry off, wants no spans", () => {
+  expect(readOtlp({})).toBeNull();
+  expect(readOtlp({ OTEL_SERVICE_NAME: "shop", OTEL_EXPORTER_OTLP_ENDPOINT: "" })).toBeNull();
+  expect(readOtlp({ ...COLLECTOR, OTEL_SDK_DISABLED: "True" })).toBeNull();
+});
+
+test("an environment names the collector, its headers, the part and the service", () => {
+  expect(readOtlp(COLLECTOR)).toEqual({
+    kind: "target",
+    url: "http://127.0.0.1:4318/v1/traces",
+    headers: {},
+    ratio: 1,
+    service: null,
+  });
+  const all = { ...COLLECTOR, OTEL_TRACES_SAMPLER_ARG: "0.25", OTEL_SERVICE_NAME: "shop" };
+  expect(readOtlp({ ...all, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: "http://traces/v1/traces" })).toMatchObject({
+    url: "http://traces/v1/traces",
+    ratio: 0.25,
+    service: "shop",
+  });
+  const headers = "api-key=a%20b, X=1=2";
+  expect(readOtlp({ ...COLLECTOR, OTEL_EXPORTER_OTLP_HEADERS: headers })).toMatchObject({
+    headers: { "api-key": "a b", x: "1=2" },
+  });
+});
 
 test.each([
   ["0", 0],
-  ["0.25", 0.25],
+  [".5", 0.5],
+  ["1e-7", 1e-7],
   ["1", 1],
-  ["1.1", null],
-  ["-1", null],
-  ["all", null],
-])("a ratio of %s is %s", (text, ratio) => expect(otlpRatio(text)).toBe(ratio));
+])("a part of %s is %d", (text, ratio) => {
+  expect(readOtlp({ ...COLLECTOR, OTEL_TRACES_SAMPLER_ARG: text })).toMatchObject({ ratio });
+});
+
+test.each([
+  ["OTEL_EXPORTER_OTLP_ENDPOINT", "127.0.0.1:4318"],
+  ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "ftp://a"],
+  ["OTEL_EXPORTER_OTLP_HEADERS", "api-key"],
+  ["OTEL_EXPORTER_OTLP_HEADERS", "a=%"],
+  ["OTEL_EXPORTER_OTLP_HEADERS", "a=%0A"],
+  ["OTEL_TRACES_SAMPLER_ARG", "1.1"],
+  ["OTEL_TRACES_SAMPLER_ARG", "-1"],
+  ["OTEL_TRACES_SAMPLER_ARG", "all"],
+])("%s can't be %j", (name, text) => {
+  expect(readOtlp({ ...COLLECTOR, [name]: text })).toMatchObject({ kind: "wrong", name });
+});

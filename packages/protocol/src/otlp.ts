@@ -22,10 +22,33 @@ export type RandomBytes = (count: number) => Uint8Array;
 
 /** Where spans go. */
 export interface OtlpTarget {
+  readonly kind: "target";
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   /** The part of the executions without a `traceparent` that has spans, 0 to 1. */
   readonly ratio: number;
+  /** The name that operators give this side; null: its usual one. */
+  readonly service: string | null;
+}
+
+/** The variables of an environment that name a collector: those that all programs with OpenTelemetry read. */
+export const OTLP_VARIABLES = [
+  "OTEL_SDK_DISABLED",
+  "OTEL_EXPORTER_OTLP_ENDPOINT",
+  "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
+  "OTEL_EXPORTER_OTLP_HEADERS",
+  "OTEL_TRACES_SAMPLER_ARG",
+  "OTEL_SERVICE_NAME",
+] as const;
+export type OtlpVariable = (typeof OTLP_VARIABLES)[number];
+export type OtlpEnvironment = Readonly<Partial<Record<OtlpVariable, string | undefined>>>;
+
+/** A variable has a value that is not to be understood. */
+export interface WrongOtlp {
+  readonly kind: "wrong";
+  readonly name: OtlpVariable;
+  /** A value that it takes. */
+  readonly expected: string;
 }
 
 /** An execution whose spans are to leave. */
@@ -34,7 +57,7 @@ export interface TracedLife {
   readonly place: TracePlace;
   /** The spans of the questions to the primary, in their order: those of the primary are below them. */
   readonly sendIds: readonly string[];
-  /** What the client was answered; null: no client waits at this side. */
+  /** The status of the answer; null: no client waits at this side. */
   readonly status: number | null;
 }
 
@@ -188,7 +211,7 @@ export function otlpTracesUrl(text: string): string | null {
 }
 
 /** The headers of `name=value,name=value`, values percent-encoded, as OpenTelemetry writes them. Null: the text is another. */
-export function otlpHeaders(text: string): Readonly<Record<string, string>> | null {
+function otlpHeaders(text: string): Readonly<Record<string, string>> | null {
   const headers: Record<string, string> = {};
   for (const pair of text.split(",").map((one) => one.trim())) {
     if (pair === "") continue;
@@ -209,7 +232,25 @@ function decodedText(text: string): string | null {
 }
 
 /** The part of all as a number from 0 to 1; null: the text is another. */
-export function otlpRatio(text: string): number | null {
-  const ratio = /^(?:\d+\.?\d*|\.\d+)$/.test(text) ? Number(text) : Number.NaN;
+function otlpRatio(text: string): number | null {
+  const ratio = /^(?:\d+\.?\d*|\.\d+)(?:e-?\d+)?$/i.test(text) ? Number(text) : Number.NaN;
   return ratio >= 0 && ratio <= 1 ? ratio : null;
+}
+
+/** Null: the environment names no collector. */
+export function readOtlp(environment: OtlpEnvironment): OtlpTarget | WrongOtlp | null {
+  const of = (name: OtlpVariable): string => environment[name] ?? "";
+  const wrong = (name: OtlpVariable, expected: string): WrongOtlp => ({ kind: "wrong", name, expected });
+  if (of("OTEL_SDK_DISABLED").toLowerCase() === "true") return null;
+  const ofTraces = of("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT");
+  const variable = ofTraces === "" ? "OTEL_EXPORTER_OTLP_ENDPOINT" : "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT";
+  if (of(variable) === "") return null;
+  const url = otlpTracesUrl(of(variable));
+  if (url === null) return wrong(variable, "an http or https URL without a password, such as http://127.0.0.1:4318");
+  const headers = otlpHeaders(of("OTEL_EXPORTER_OTLP_HEADERS"));
+  if (headers === null) return wrong("OTEL_EXPORTER_OTLP_HEADERS", "name=value,name=value with values percent-encoded");
+  const part = of("OTEL_TRACES_SAMPLER_ARG");
+  const ratio = part === "" ? 1 : otlpRatio(part);
+  if (ratio === null) return wrong("OTEL_TRACES_SAMPLER_ARG", "a number from 0 to 1");
+  return { kind: "target", url, headers, ratio, service: of("OTEL_SERVICE_NAME") || null };
 }

@@ -28,7 +28,10 @@ export class LocationSpans {
     if (this.#sending >= MAX_SENDING) return this.#lose(`${MAX_SENDING} requests to the collector are under way`);
     this.#sending++;
     try {
-      const resource = { "service.name": "radical-location", "service.namespace": this.#application };
+      const resource = {
+        "service.name": this.target.service ?? "radical-location",
+        "service.namespace": this.#application,
+      };
       const response = await fetch(this.target.url, {
         method: "POST",
         headers: { ...this.target.headers, "content-type": "application/json" },

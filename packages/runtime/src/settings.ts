@@ -2,11 +2,10 @@
 import {
   DEFAULT_BLOB_KEEP_HOURS,
   DEFAULT_MAX_BLOB_BYTES,
-  otlpHeaders,
-  otlpRatio,
+  type OtlpEnvironment,
   type OtlpTarget,
-  otlpTracesUrl,
   RadicalError,
+  readOtlp,
 } from "@radical/protocol";
 import type { BlobBindings } from "./blobs/open-blob-store.ts";
 import type { CacheNamespace } from "./cache/durable-object-cache.ts";
@@ -23,7 +22,8 @@ export interface CacheBindings {
   readonly RADICAL_CACHE_KV?: KVNamespace;
 }
 
-export interface Env extends CacheBindings, BlobBindings {
+/** The variables of OpenTelemetry name the collector of spans, as everywhere. */
+export interface Env extends CacheBindings, BlobBindings, OtlpEnvironment {
   /** Most bytes of one blob; 16 MiB if not set. */
   readonly RADICAL_MAX_BLOB_BYTES?: string;
   /** How long bytes that nobody names are kept; a day if not set. */
@@ -54,12 +54,6 @@ export interface Env extends CacheBindings, BlobBindings {
   readonly RADICAL_METRICS?: AnalyticsEngineDataset;
   /** One of so many executions tells its life in the log; not set: none. `radical dev` sets 1. */
   readonly RADICAL_LIVES_EVERY?: string;
-  /** The collector that gets the spans of executions; not set: there are none. */
-  readonly RADICAL_OTLP_URL?: string;
-  /** Its headers, `name=value,…`; a secret. */
-  readonly RADICAL_OTLP_HEADERS?: string;
-  /** The part of the requests without a `traceparent` that has spans, 0 to 1; 1 if not set. */
-  readonly RADICAL_OTLP_RATIO?: string;
   /** How long one LVI request waits for its reply, and in which time an execution is answered at all. */
   readonly RADICAL_ATTEMPT_MS?: string;
   readonly RADICAL_TOTAL_MS?: string;
@@ -114,18 +108,15 @@ export function readSettings(env: Env): Settings {
       callerMs: positive("RADICAL_CALLER_CHECK_MS", env.RADICAL_CALLER_CHECK_MS, DEFAULT_LIVE_BOUNDS.callerMs),
     },
     livesEvery: env.RADICAL_LIVES_EVERY ? positive("RADICAL_LIVES_EVERY", env.RADICAL_LIVES_EVERY, 1) : null,
-    otlp: env.RADICAL_OTLP_URL ? otlpOf(env.RADICAL_OTLP_URL, env) : null,
+    otlp: otlpOf(env),
   };
 }
 
-function otlpOf(address: string, { RADICAL_OTLP_HEADERS = "", RADICAL_OTLP_RATIO = "" }: Env): OtlpTarget {
-  const url = otlpTracesUrl(address);
-  if (url === null) throw wrong("RADICAL_OTLP_URL", "an http or https URL without a password");
-  const headers = otlpHeaders(RADICAL_OTLP_HEADERS);
-  if (headers === null) throw wrong("RADICAL_OTLP_HEADERS", "name=value,name=value with values percent-encoded");
-  const ratio = RADICAL_OTLP_RATIO === "" ? 1 : otlpRatio(RADICAL_OTLP_RATIO);
-  if (ratio === null) throw wrong("RADICAL_OTLP_RATIO", "a number from 0 to 1");
-  return { url, headers, ratio };
+/** Null: executions have no spans. */
+function otlpOf(env: Env): OtlpTarget | null {
+  const read = readOtlp(env);
+  if (read?.kind === "wrong") throw wrong(read.name, read.expected);
+  return read;
 }
 
 function waysOf({ RADICAL_PRIMARY_A, RADICAL_PRIMARY_B, RADICAL_PRIMARY_URL = "" }: Env): readonly Way[] {

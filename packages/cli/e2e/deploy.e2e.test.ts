@@ -357,14 +357,6 @@ describe("radical deploy", () => {
 
   test("what was changed behind its back is repaired", async () => {
     cloudflare.namespaces.clear();
-    for (let id = 0; id < 1_000; id++) cloudflare.namespaces.set(`${id}`, `of somebody else ${id}`);
-    const mark = cloudflare.requests.length;
-    await expect(deployHere()).rejects.toMatchObject({
-      code: "quota_exceeded",
-      message: expect.stringContaining("KV namespaces at Cloudflare: 1000 of 1000 in use"),
-    });
-    expect(changing(mark)).toEqual([]);
-    cloudflare.namespaces.clear();
     cloudflare.routes.clear();
     cloudflare.domains.clear();
     // It is reached where its routes lead to, which is here.
@@ -831,6 +823,19 @@ describe("radical doctor of a deployment", () => {
       ["worker", `Version ${version} of the Worker ${WORKER} was not made by radical deploy.`],
     ]);
     (bindings as FakeBinding[]).splice(record, 0, taken!);
+  });
+
+  test("a placement that was set in the dashboard", async () => {
+    worker().placement = { mode: "smart" };
+    expect(await problems("production")).toEqual([
+      [
+        "worker",
+        `The Worker ${WORKER} has the placement mode smart: it runs away from its users, so that calls take as long as at the primary.`,
+      ],
+    ]);
+    worker().placement = { mode: "off" };
+    expect(await problems("production")).toEqual([]);
+    worker().placement = undefined;
   });
 
   test("all is well; a wrong token, an environment that is not deployed", async () => {

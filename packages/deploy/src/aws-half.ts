@@ -196,7 +196,7 @@ export function awsHalf(context: AwsHalfContext): PrimaryHalf {
       state =
         (isUnchanged ? await deployment.state() : null) ??
         (await deployment.apply(known(plan), given, (event) => {
-          if (event.kind === "step") context.note(event.words);
+          if (event.kind === "step" || event.kind === "note") context.note(event.words);
           if (event.kind === "resource")
             context.note(`${event.what}: ${event.status}${event.reason === null ? "" : `, ${event.reason}`}`);
         }));
@@ -299,6 +299,12 @@ export function awsHalf(context: AwsHalfContext): PrimaryHalf {
     way: () => ({ kind: "vpc", services: Object.fromEntries(NODES.map((node) => [bindingOf(node), services[node]])) }),
     key,
     admin,
+    servers: () => {
+      const address = admin();
+      if (address === null) return [];
+      const { urls, ...of } = address;
+      return NODES.map((node) => ({ url: urls[0]!, ...of, node }));
+    },
   };
 }
 

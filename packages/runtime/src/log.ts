@@ -47,6 +47,7 @@ export type LogLine =
         | "internal_error"
         | "blobs_open"
         | "blobs_not_collected"
+        | "limit_failed"
         | "service_failed"
         | "spans_not_taken";
       readonly location: string;

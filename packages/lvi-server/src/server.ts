@@ -1,5 +1,5 @@
 /** The LVI server put together: storage, core, workers, HTTP. */
-import { randomInt } from "node:crypto";
+import { randomInt, randomUUID } from "node:crypto";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { availableParallelism } from "node:os";
@@ -7,6 +7,7 @@ import {
   decodeModuleContent,
   INDEX_STATES,
   type ModuleContent,
+  type OtlpTarget,
   plansOf,
   RadicalError,
   tablesOf,
@@ -47,6 +48,7 @@ import {
   type StoredModule,
 } from "./storage/storage.ts";
 import type { Ahead } from "./virtual-time.ts";
+import { Traces } from "./traces.ts";
 import { VitalsWatch } from "./vitals-watch.ts";
 
 export interface ServerOptions {
@@ -85,6 +87,8 @@ export interface ServerOptions {
   readonly core?: Partial<Omit<CoreOptions, "location">>;
   /** How the server watches itself. */
   readonly watch?: Watching;
+  /** Where spans of executions go. Left out: there are none. */
+  readonly traces?: OtlpTarget;
   /** What one location may use at once, and in the long run of the workers' time. */
   readonly location?: Partial<Pick<Budget, "executions" | "units" | "bytes">> & { readonly workersPercent?: number };
   readonly log: Log;
@@ -140,6 +144,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   let pool: WorkerPool | null = null;
   let epoch = 0;
   const { watch: watching = {} } = options;
+  const { deployment = null } = options;
+  const traces = options.traces === undefined ? null : tracesTo(options.traces, deployment, log);
   const vitals = new ProcessVitals(watching.memoryBytes);
   let loopDelayMs = 0;
   const metrics: Metrics = new Metrics({
@@ -152,6 +158,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     listeners: () => (state.kind === "not-serving" ? 0 : state.engine.listeners),
     leases: () => (state.kind === "not-serving" ? null : state.engine.leaseCounts),
     throttles: () => opened.throttles ?? 0,
+    traces: () => traces?.counts ?? null,
     memoryBoundBytes: () => vitals.memoryBoundBytes,
     loopDelayMs: () => loopDelayMs,
   });
@@ -315,6 +322,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       ahead: options.virtualTimeMs === undefined ? null : ahead,
       collectIntervalMs,
       onHalt,
+      traces,
     });
     let registering: Promise<void> = Promise.resolve();
     const aside = new Set(known.flatMap(({ hash, putAtMs: atMs }) => (atMs === OF_NO_APPLICATION ? [hash] : [])));
@@ -380,9 +388,12 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       failpoint("stop.drained");
       // Before the connections go: who still waits is told to ask the next server.
       engine.close();
+      const told = traces?.close();
       await stopListening();
       await executor.close();
       await release(engine);
+      // A successor does not wait for the collector.
+      await told;
       log.info("stopped", { epoch });
     };
     return {
@@ -398,6 +409,16 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     await Promise.all([stopListening(), release(null)]);
     throw error;
   }
+}
+
+function tracesTo(target: OtlpTarget, deployment: string | null, log: Log): Traces {
+  const instance = {
+    "service.name": target.service ?? "radical-primary",
+    "service.instance.id": randomUUID(),
+    "telemetry.sdk.language": "nodejs",
+  };
+  const resource = deployment === null ? instance : { ...instance, "deployment.environment.name": deployment };
+  return new Traces({ ...target, resource, log });
 }
 
 /** Of 53 bits. */

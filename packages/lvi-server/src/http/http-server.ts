@@ -33,6 +33,7 @@ import {
   TooLargeError,
   UnknownAbiError,
   UnknownSectionError,
+  type TraceContext,
   UnknownVersionError,
   type UpgradeStatus,
   traceContextOf,
@@ -269,7 +270,7 @@ function handle(options: Surroundings, request: IncomingMessage, response: Serve
     options.metrics.requested(route.kind, given.status, tookMs);
     if (log.writes("debug")) {
       // The location's line of the same trace names handler and execution.
-      const trace = traceContextOf(request.headers["traceparent"]?.toString() ?? null, null)?.traceId;
+      const trace = contextOf(request)?.traceId;
       log.debug("request", { method, path: request.url, status: given.status, ms: tookMs, trace });
     }
   };
@@ -284,6 +285,10 @@ function handle(options: Surroundings, request: IncomingMessage, response: Serve
   } catch (error) {
     fail(error);
   }
+}
+
+function contextOf({ headers }: IncomingMessage): TraceContext | null {
+  return traceContextOf(headers["traceparent"]?.toString() ?? null, null);
 }
 
 function send(request: IncomingMessage, response: ServerResponse, { status, body = "", type, sent }: Answer): void {
@@ -327,7 +332,8 @@ function perform(route: Route, options: Surroundings, exchange: Exchange): void 
           answer({ status: 200, body: bytes, type: CBOR, sent: "http.replied" });
         };
         const request = lviRequestIn(body, options, false);
-        serving(options).engine.request(request, { answered: guarded(answered, fail), failed: fail });
+        const asker = { answered: guarded(answered, fail), failed: fail };
+        serving(options).engine.request(request, asker, () => contextOf(exchange.request));
       });
     case "data":
       return receive(options, exchange, MAX_DATA_BYTES, (body) => {

@@ -46,6 +46,7 @@ import {
   type TaskList,
   type TaskOrderAnswer,
   type TimeMove,
+  SIGNATURE_HEADER,
 } from "@radical/protocol";
 import type { Engine } from "../engine.ts";
 import { armed, type Failpoint, failpoint } from "../failpoints.ts";
@@ -64,7 +65,7 @@ import {
 } from "./administration.ts";
 import { readAlarm } from "./alarms.ts";
 import { administrativeClaimOf, checkBody } from "./administrative-requests.ts";
-import { AskedOnce } from "./asked-once.ts";
+import { AskedOnce, LatelyAsked } from "./asked-once.ts";
 import { type Claim, claimOf, verify } from "./authentication.ts";
 import type { KeyRing } from "./keys.ts";
 import { jsonOf } from "./json-body.ts";
@@ -167,6 +168,8 @@ interface Surroundings extends HttpOptions {
   /** Of bodies that are not complete. */
   readonly receiving: { bytes: number };
   readonly askedOnce: AskedOnce;
+  /** Signatures of the questions of locations that listen. */
+  readonly listened: LatelyAsked;
   /** Does it with all else of this turn of the event loop, once all sockets were read. */
   readonly together: (what: () => void) => void;
   /** Connections with an answer that goes on. */
@@ -183,6 +186,7 @@ export function createHttpServer(options: HttpOptions): Server {
     sinceMs: now(),
     receiving: { bytes: 0 },
     askedOnce: new AskedOnce({ deployment }),
+    listened: new LatelyAsked(),
     together: inTurns(),
     streaming,
     probed: probing(options),
@@ -359,7 +363,9 @@ function perform(route: Route, options: Surroundings, exchange: Exchange): void 
       });
     case "updates":
       return receive(options, exchange, MAX_QUESTION_BYTES, (body) => {
-        const { metrics, heartbeatMs = DEFAULT_HEARTBEAT_MS } = options;
+        const { metrics, heartbeatMs = DEFAULT_HEARTBEAT_MS, listened } = options;
+        // In hexadecimal digits, of either case.
+        listened.check(String(exchange.request.headers[SIGNATURE_HEADER]).toLowerCase(), performance.now());
         const sent = (bytes: number): void => metrics.updateBytes(bytes);
         const stream = listeningAnswer(serving(options).engine, body, heartbeatMs, sent);
         answer({ status: 200, stream });

@@ -19,6 +19,7 @@ import {
   type Options,
   readServerLine,
 } from "./options.ts";
+import { MemoryBudgetError } from "./memory-budget.ts";
 import { type RunningServer, startServer } from "./server.ts";
 import { openStorage, sealingKeysOf } from "./storage/storage-address.ts";
 import { StorageError } from "./storage/storage.ts";
@@ -31,6 +32,9 @@ const BYTES_PER_MB = 1_048_576;
 
 /** How often the file of keys is looked at. */
 const KEYS_INTERVAL_MS = 1_000;
+
+const NO_ADMINISTRATION_KEY =
+  "nobody can administer this server, and no module can be registered: give it the public half of a key, by `radical secrets new-keys`";
 
 const EXIT_FAILED = 1;
 const EXIT_WRONG_OPTIONS = 2;
@@ -134,9 +138,10 @@ async function run(given: GivenOptions, options: Options): Promise<void> {
     location: {
       executions: options.locationExecutions,
       units: options.locationUnits,
-      bytes: options.locationBytes,
+      ...(options.locationBytes === null ? {} : { bytes: options.locationBytes }),
       workersPercent: options.locationWorkersPercent,
     },
+    shedDelayMs: options.shedDelayMs,
     watch: {
       intervalMs: options.metricsIntervalMs,
       ...(options.metricsNamespace === null ? {} : { namespace: options.metricsNamespace }),
@@ -155,9 +160,6 @@ async function run(given: GivenOptions, options: Options): Promise<void> {
     `${JSON.stringify({ event: "listening", host: server.host, port: server.port, pid: process.pid, epoch: server.epoch })}\n`,
   );
 }
-
-const NO_ADMINISTRATION_KEY =
-  "nobody can administer this server, and no module can be registered: give it the public half of a key, by `radical secrets new-keys`";
 
 /** Rotation: the file is read again on SIGHUP and when it has changed. One that is wrong changes nothing. */
 function rereadKeys(file: string, keys: KeyRing, log: Log): void {
@@ -178,7 +180,8 @@ function rereadKeys(file: string, keys: KeyRing, log: Log): void {
 type LastEvent = (typeof LAST_EVENTS)[number];
 
 function fail(error: unknown, event: LastEvent = "not_started"): void {
-  const wrongOption = (error instanceof StorageError && error.effect === "none") || isAddressError(error);
+  const isStorageWrong = error instanceof StorageError && error.effect === "none";
+  const wrongOption = isStorageWrong || isAddressError(error) || error instanceof MemoryBudgetError;
   const exitCode = wrongOption ? EXIT_WRONG_OPTIONS : EXIT_FAILED;
   tell(event, wrongOption && error instanceof Error ? error.message : stackOf(error), exitCode);
   process.exitCode = exitCode;

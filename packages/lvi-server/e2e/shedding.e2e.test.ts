@@ -60,7 +60,7 @@ test.each([
   expect((await client.send("GET", "/v1/status", new Uint8Array())).status).toBe(200);
   const followup = incrementFollowup(begun.executionId, valid.commitId, "a", ABSENT);
   expect(await client.followup(followup)).toBe("applied");
-  // What is known is answered as ever.
+  // A known execution is answered as ever.
   expect(await client.lvi({ ...begun, attempt: 2 })).toMatchObject({ code: "answer_not_kept" });
   const metrics = await (await fetch(`${url}/metrics`)).text();
   expect(metrics).toContain(`radical_shed_requests_total{reason="${reason}"} 1`);

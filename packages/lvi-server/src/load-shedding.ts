@@ -1,6 +1,6 @@
 /**
  * Decides when new requests are refused, because the process can't keep up: its event loop is late, or its memory is nearly used up.
- * What is under way goes on, since its end frees what is held. A bound is left at another value than it is entered, so that
+ * Executions under way go on, since their end frees memory and locks. A bound is left at another value than it is entered, so that
  * the server does not change its mind at each look.
  */
 import type { ShedReason } from "./core/events.ts";

@@ -71,7 +71,7 @@ test("with more memory no bound is smaller", () => {
     const budget = divided(mb, { workers: 1 });
     if (mb === 520) before = budget;
     for (const [name, value] of Object.entries(budget))
-      expect(value, `${name} at ${mb} MiB`).toBeGreaterThanOrEqual(before[name as keyof MemoryBudget]);
+      expect(value).toBeGreaterThanOrEqual(before[name as keyof MemoryBudget]);
     before = budget;
   }
 });

@@ -1,6 +1,6 @@
 /**
- * The memory that the process may take, divided among all that it keeps. Each part has a least and a most value. What is
- * left beyond all least values is divided in proportion, until each part has its most; the rest goes to the heaps of workers.
+ * The memory that the process may take, divided among all that it keeps. Each part has a least and a most value. Memory
+ * beyond all least values is divided in proportion, until each part has its most. The rest goes to the heaps of workers.
  * So the sum of all parts is within the budget, and one part that is full takes nothing from another.
  */
 import { totalmem } from "node:os";
@@ -8,7 +8,7 @@ import { DEFAULT_CORE_OPTIONS } from "./core/core-options.ts";
 
 const MB = 1_048_576;
 
-/** What Node and the code of the server take without a request. */
+/** Taken by Node and the code of the server without a request. */
 const PROCESS_BYTES = 96 * MB;
 
 /** Memory of one handler: the most that an application can configure. */
@@ -48,7 +48,7 @@ const PARTS = {
   laneBytes: { least: 4 * MB, most: DEFAULT_CORE_OPTIONS.tasks.laneBytes },
   /** Bodies that are being received. */
   receivingBytes: { least: 16 * MB, most: MOST_RECEIVING_BYTES },
-  /** What locations and commands have not read of the lines that they are sent. */
+  /** Lines that locations and commands were sent, and have not read. */
   unreadBytes: { least: 8 * MB, most: MOST_UNREAD_BYTES },
 } as const satisfies Readonly<Record<string, Part>>;
 
@@ -61,7 +61,7 @@ export interface ProcessMemory {
   readonly origin: "option" | "control group" | "machine";
 }
 
-/** What the operator has decided. */
+/** Decisions of the operator. */
 export interface MemoryWishes {
   /** Null: as many as `coreWorkers`, or fewer if memory is short. */
   readonly workers: number | null;

@@ -113,7 +113,7 @@ export type Event =
   /** The server is about to stop: new executions are refused, known ones end. */
   | { readonly kind: "drain" };
 
-/** What of the server is used up. */
+/** The resource of the server that is used up. */
 export type ShedReason = "event_loop" | "memory";
 
 export type StoreResult =

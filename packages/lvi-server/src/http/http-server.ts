@@ -611,7 +611,7 @@ type Checked =
  */
 function receive(options: Surroundings, exchange: Exchange, most: number, take: (body: Uint8Array) => void): void {
   const { keys, now, metrics, receiving, receivingBytes, state } = options;
-  // What has no room at any time is not sent again.
+  // A body that never has room is not sent again.
   const limit = Math.min(most, receivingBytes);
   const { request, method, fail, isAdministrative } = exchange;
   const { headers } = request;

@@ -5,7 +5,7 @@ import type { UnreadBytes } from "./unread-bytes.ts";
 
 const DEFAULT_MAX_WAITING_BYTES = 8 * 1024 * 1024;
 
-/** What all answers of a server that go on have in common. */
+/** Shared by all answers of a server that go on. */
 export interface Streaming {
   /** How often an empty line tells both sides that the connection is alive, and those between them. */
   readonly heartbeatMs: number;
@@ -24,7 +24,7 @@ export class LineStream {
   readonly #maxWaitingBytes: number;
   readonly #heartbeat: NodeJS.Timeout;
   readonly #unread: UnreadBytes | null;
-  /** What is counted of it in the shared bound. */
+  /** Its part of the shared bound, as of the last look. */
   #counted = 0;
 
   constructor(response: ServerResponse, options: LineStreamOptions) {

@@ -1,6 +1,6 @@
 /**
- * What all who listen have not read, together: each stream has a bound of its own, and many slow readers would fill the memory
- * within theirs. Readers that are behind may fill the half. The other half is for those that keep up.
+ * The unread bytes of all who listen, together. Each stream has a bound of its own, and many slow readers would fill the
+ * memory within theirs. Readers that are behind may fill the half. The other half is for those that keep up.
  */
 export class UnreadBytes {
   readonly #most: number;
@@ -14,7 +14,7 @@ export class UnreadBytes {
     return this.#all;
   }
 
-  /** What waits in one stream has become more, or less. */
+  /** More waits in one stream, or less. */
   changed(by: number): void {
     this.#all += by;
   }

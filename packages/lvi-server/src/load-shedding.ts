@@ -4,6 +4,7 @@
  * the server does not change its mind at each look.
  */
 import type { ShedReason } from "./core/events.ts";
+import type { Garbage } from "./garbage.ts";
 import type { Log } from "./log.ts";
 
 export interface Gauge {
@@ -69,10 +70,16 @@ export class LoadShedding {
 const LOOK_MS = 100;
 
 /** Looks by a timer, which the event loop calls as late as it calls all else. Returns how to stop. */
-export function watchLoad(shedding: LoadShedding, now: () => number, memoryBytes: () => number): () => void {
+export function watchLoad(
+  shedding: LoadShedding,
+  garbage: Garbage,
+  now: () => number,
+  memoryBytes: () => number,
+): () => void {
   let dueMs = now() + LOOK_MS;
   const timer = setInterval(() => {
     const atMs = now();
+    garbage.look(memoryBytes(), atMs);
     shedding.look({ lateMs: Math.max(0, atMs - dueMs), memoryBytes: memoryBytes() });
     dueMs = now() + LOOK_MS;
   }, LOOK_MS);

@@ -21,6 +21,7 @@ import { failpoint } from "./failpoints.ts";
 import { createHttpServer, type ServerState, type Serving, stateNameOf } from "./http/http-server.ts";
 import type { KeyRing } from "./http/keys.ts";
 import { acquireLeadership, holding, PROCESS_CLOCK } from "./leadership.ts";
+import { Garbage } from "./garbage.ts";
 import { LoadShedding, watchLoad } from "./load-shedding.ts";
 import type { Log } from "./log.ts";
 import { type MemoryBudget, memoryBudget, processMemory } from "./memory-budget.ts";
@@ -203,6 +204,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   });
   const stopShedding = watchLoad(
     shedding,
+    new Garbage(memory.bytes),
     () => performance.now(),
     () => vitals.memoryBytes,
   );

@@ -32,14 +32,17 @@ const LOCATIONS = 48;
 const VALUE_BYTES = 300_000;
 const VALUES = 40;
 const BODY_BYTES = 15 * MB;
-const BODIES = 8;
+const BODIES = 6;
 /** Bytes of the arguments of one request that waits, and how many of them wait. */
 const WAITING_BYTES = 4 * MB;
-const WAITING = 40;
+const WAITING = 32;
 const TASK_BYTES = 60_000;
 const TASKS = 60;
 const HEAVY = ["scatter", "hog", "compute", "trap"] as const;
 const SCATTERED = 200_000;
+
+/** As the page on operations says: the C library gives memory back that nobody uses. */
+const MALLOC = { MALLOC_ARENA_MAX: "2", MALLOC_MMAP_THRESHOLD_: "131072" };
 
 export interface SoakReport {
   readonly turns: number;
@@ -68,7 +71,8 @@ export class Soak {
   async start(): Promise<void> {
     const options = ["--memory-mb", String(SOAK_MEMORY_MB), "--followup-timeout-ms", "600000"];
     const storage = ["--storage", `sqlite:${join(this.#folder, "data.sqlite")}`];
-    this.#server = await startProcess([...storage, ...options], { RADICAL_SHED_DELAY_MS: "500" });
+    const environment = { RADICAL_SHED_DELAY_MS: "500", ...MALLOC };
+    this.#server = await startProcess([...storage, ...options], environment);
     this.#client = new TestClient(this.#server.url, await testModule());
     await this.#client.register();
     await Promise.all(Array.from({ length: LOCATIONS }, (_, n) => this.#listen(`location ${n}`)));
@@ -78,28 +82,17 @@ export class Soak {
   async turn(): Promise<void> {
     const turn = ++this.#turns;
     const client = this.#the(this.#client);
-    // An intent that is pending holds a unit, for which others wait with much in their hands.
-    const holder = client.requestOf("increment", `held ${turn}`, incrementUnits(`held ${turn}`, ABSENT), {
-      mayEffect: true,
-    });
+    // The write is pending, and others wait for it with much in their hands, until the server runs it itself.
+    const holder = client.requestOf("increment", `held ${turn}`, incrementUnits(`held ${turn}`, ABSENT));
     const held = await this.#untilTaken(holder);
-    if (held.kind !== "valid" || held.commitId === null) throw new Error(`the holder got ${replyWords(held)}`);
-    const waiting = Array.from({ length: WAITING }, (_, n) => this.#waiter(turn, n));
-    const beside = [
+    if (held.kind !== "valid") throw new Error(`the holder got ${replyWords(held)}`);
+    await Promise.all([
+      ...Array.from({ length: WAITING }, (_, n) => this.#waiter(turn, n)),
       ...Array.from({ length: BODIES }, () => this.#bigBody()),
       ...HEAVY.map((handler) => this.#ask(client.requestOf(handler, `${handler}:${SCATTERED}`, null))),
       ...Array.from({ length: VALUES }, (_, n) => this.#largeValue(turn, n)),
-    ];
-    await Promise.all(beside);
-    const args = new Uint8Array(TASK_BYTES).fill(0x20);
-    args.set(new TextEncoder().encode(`task ${turn}`));
-    const task: RunEffect = { kind: "enqueue", callee: "nothing", args, delayMs: 0, key: null };
-    const followup = incrementFollowup(holder.executionId, held.commitId, `held ${turn}`, ABSENT);
-    const effects = Array.from({ length: TASKS }, () => task);
-    const result = await client.followup({ ...followup, effects });
-    if (result !== "applied") throw new Error(`the followup of turn ${turn} was ${result}`);
-    this.#tasks += TASKS;
-    await Promise.all(waiting);
+      this.#manyTasks(turn),
+    ]);
   }
 
   /** Resolves when nothing is left of the load; throws if something was lost. */
@@ -112,12 +105,14 @@ export class Soak {
       const { all } = await tasksOf(server);
       isCalm = health.executions === 0 && health.pending === 0 && all === 0;
     }
-    // Each turn has written its counter once, whatever was refused.
+    // Each turn has written two counters once, whatever was refused.
     for (let turn = 1; turn <= this.#turns; turn++) {
-      // oxlint-disable-next-line no-await-in-loop -- one after the other
-      const reply = await this.#untilTaken(client.requestOf("read", `held ${turn}`, null));
-      const value = reply.kind === "executed" && reply.outcome.kind === "result" ? reply.outcome.value[0] : null;
-      if (value !== 1) throw new Error(`the counter of turn ${turn} is ${value}`);
+      for (const key of [`held ${turn}`, `tasks ${turn}`]) {
+        // oxlint-disable-next-line no-await-in-loop -- one after the other
+        const reply = await this.#untilTaken(client.requestOf("read", key, null));
+        const value = reply.kind === "executed" && reply.outcome.kind === "result" ? reply.outcome.value[0] : null;
+        if (value !== 1) throw new Error(`the counter ${key} is ${value}`);
+      }
     }
     const list = (await (await client.question(TASKS_PATH, { limit: 1 })).json()) as TaskList;
     if (list.tasks.length > 0) throw new Error("tasks are left");
@@ -171,6 +166,26 @@ export class Soak {
     const location = `location ${n % LOCATIONS}`;
     await this.#ask(client.requestOf("workOnWhole", `${object}:${VALUE_BYTES}:1:-0`, units, { location }));
     await this.#ask(client.requestOf("workOnWhole", `${object}:${VALUE_BYTES}:1:+0`, null));
+  }
+
+  async #manyTasks(turn: number): Promise<void> {
+    const client = this.#the(this.#client);
+    const key = `tasks ${turn}`;
+    const request = client.requestOf("increment", key, incrementUnits(key, ABSENT), { mayEffect: true });
+    const reply = await this.#untilTaken(request);
+    if (reply.kind !== "valid" || reply.commitId === null) throw new Error(`who has tasks got ${replyWords(reply)}`);
+    const task: RunEffect = {
+      kind: "enqueue",
+      callee: "nothing",
+      args: new Uint8Array(TASK_BYTES),
+      delayMs: 0,
+      key: null,
+    };
+    const effects = Array.from({ length: TASKS }, () => task);
+    const followup = incrementFollowup(request.executionId, reply.commitId, key, ABSENT);
+    const result = await client.followup({ ...followup, effects });
+    if (result !== "applied") throw new Error(`the followup of turn ${turn} was ${result}`);
+    this.#tasks += TASKS;
   }
 
   /** Waits for the unit that the turn holds, with large arguments. */

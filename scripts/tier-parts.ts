@@ -100,6 +100,7 @@ export const PARTS: readonly Part[] = [
       "packages/cli/e2e/releases/**",
       "packages/{protocol,wasm-host}/src/**",
       "packages/{lvi-server,runtime}/src/http/**",
+      "packages/lvi-server/src/storage/**",
     ],
   },
   {

@@ -54,6 +54,10 @@ const ERRORS: Readonly<Record<ErrorCode, Words>> = {
     cause: "`x-radical-location` names no location of `radical dev`.",
     remedy: "Name one that the hint lists.",
   },
+  rate_limited: {
+    cause: "The address or the caller has sent more requests than the application takes.",
+    remedy: "Send it again after `retry-after` seconds ([Limits on rates](how-to/rate-limits.md)).",
+  },
   origin_not_allowed: {
     cause: "A page of another site called.",
     remedy: "If it may, name its origin: [Pages of other origins](worker.md#pages-of-other-origins).",
@@ -84,6 +88,10 @@ const ERRORS: Readonly<Record<ErrorCode, Words>> = {
   malformed_message: {
     cause: "The primary got bytes that are not a message of a version that it knows.",
     remedy: "Bring the primary to the version of the locations first.",
+  },
+  upgrade_not_finished: {
+    cause: "The build needs what servers of the release before can't run, and those may still have to take over.",
+    remedy: "Finish the [upgrade](how-to/upgrade.md): `radical deploy --finalize`.",
   },
   module_mismatch: {
     cause: "A module was sent under a hash that is not its own.",

@@ -24,6 +24,8 @@ const LIVE = `${RUNTIME}/core/live-queries.ts#DEFAULT_LIVE_BOUNDS`;
 
 const TRAPS = "trap, nothing is written";
 const FAILS = "`execution_failed`, nothing is written";
+/** The numbers are not ours. */
+const HINTED = "a hint, and Cloudflare may refuse";
 const STUCK = "the workflow is stuck";
 
 const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
@@ -414,9 +416,9 @@ const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
   cloudflare: [
     {
       what: "a Worker with its modules, not compressed",
-      from: `${DEPLOY}/checks.ts#MAX_BUNDLE_BYTES`,
+      from: `${DEPLOY}/checks.ts#STATED_BUNDLE_BYTES`,
       unit: "bytes",
-      atLimit: "`worker_too_large`",
+      atLimit: HINTED,
     },
     {
       what: "one static file",
@@ -436,32 +438,32 @@ const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
       from: `${DEPLOY}/edge/account-quotas.ts#PAID.workers`,
       unit: "count",
       of: "(100 without the paid plan)",
-      atLimit: "`quota_exceeded`",
+      atLimit: HINTED,
     },
     {
       what: "Durable Object classes of an account",
       from: `${DEPLOY}/edge/account-quotas.ts#PAID.classes`,
       unit: "count",
       of: "(100 without the paid plan)",
-      atLimit: "`quota_exceeded`",
+      atLimit: HINTED,
     },
     {
       what: "KV namespaces of an account",
       from: `${DEPLOY}/edge/account-quotas.ts#PAID.namespaces`,
       unit: "count",
-      atLimit: "`quota_exceeded`",
+      atLimit: HINTED,
     },
     {
       what: "tunnels of an account",
       from: `${DEPLOY}/edge/account-quotas.ts#PAID.tunnels`,
       unit: "count",
-      atLimit: "`quota_exceeded`",
+      atLimit: HINTED,
     },
     {
       what: "Workers VPC services of an account",
       from: `${DEPLOY}/edge/account-quotas.ts#PAID.services`,
       unit: "count",
-      atLimit: "`quota_exceeded`",
+      atLimit: HINTED,
     },
   ],
   primary: [

@@ -85,6 +85,7 @@ export function sections(): readonly Section[] {
       ...[
         "auth",
         "sessions",
+        "rate-limits",
         "effects",
         "mail",
         "cron-triggers",

@@ -43,7 +43,7 @@ test("the workflow of the example", () => {
   expect(Object.keys(workflow.on)).toEqual(["push", "pull_request"]);
   const steps = Object.values(workflow.jobs).flatMap((job) => job.steps);
   for (const { run, uses } of steps)
-    expect(run ?? uses).toMatch(uses === undefined ? /^np[mx] / : /^actions\/[\w-]+@v\d+$/);
+    expect(run ?? uses).toMatch(uses === undefined ? /^np[mx] / : /^actions\/[\w-]+@[0-9a-f]{40}$/);
   const commands = steps.flatMap(({ run }) => (run === undefined ? [] : run.trim().split("\n")));
   expect(commands.length).toBeGreaterThan(3);
   expect(unknownCommands(commands, EXAMPLE)).toEqual([]);

@@ -69,7 +69,7 @@ const CACHED_GB_PER_LOCATION = 0.5;
 export const ASSUMPTIONS: readonly string[] = [
   "The load is even over the month, and over the locations.",
   `A location's cache is one Durable Object, awake all month; one more for each ${OBJECT_CALLS_PER_SECOND.toLocaleString("en")} calls a second. It is full: ${CACHED_GB_PER_LOCATION} GB.`,
-  "The primary is a leader and a standby on machines of the smallest type whose processor is used to 60 % at most. Addresses, disks, alarms and metrics are included.",
+  "The primary is a leader and a standby on machines of EC2, of the smallest type whose processor is used to 60 % at most. Addresses, disks, alarms and metrics are included.",
   "*Worker near storage*: a Worker that Cloudflare places near DynamoDB. The items that it reads leave AWS.",
   `*Lambda*: ARM, ${LAMBDA_GB_PER_VCPU} GB, which is one vCPU, behind a function URL; it is paid while it waits for storage, too.`,
   "*Machines*: at least two, of the type that is cheapest at 60 % use, behind a load balancer, with addresses and disks.",

@@ -26,6 +26,9 @@ import {
   WORKFLOWS_PATH,
   TIME_PATH,
   type TimeMove,
+  UPGRADE_PATH,
+  type UpgradeOrder,
+  type UpgradeStatus,
 } from "@radical/protocol";
 import type { AdministrationKey } from "./administration-key.ts";
 import { askPrimary, PrimaryError } from "./ask-primary.ts";
@@ -66,6 +69,17 @@ export async function registerModule(
 export async function servicesOf(address: AdminAddress): Promise<ServicesStatus | null> {
   const status = (await (await askLeader(address, "GET", STATUS_PATH)).json()) as ServerStatus;
   return status.services ?? null;
+}
+
+/** How far the upgrade of one server has come, whether it leads or not. Null: it is of a release that knows none, or has not read its storage. */
+export async function upgradeOf(address: PrimaryAddress): Promise<UpgradeStatus | null> {
+  return ((await (await askPrimary(address, "GET", STATUS_PATH)).json()) as ServerStatus).upgrade ?? null;
+}
+
+/** Has the server that leads write its storage in this schema from now on. Resolves when it does. */
+export async function finishUpgrade(address: AdminAddress, to: number): Promise<UpgradeStatus> {
+  const order: UpgradeOrder = { to };
+  return (await (await askLeader(address, "POST", UPGRADE_PATH, order)).json()) as UpgradeStatus;
 }
 
 /** The modules that the server has, or that executions name. Only a server that serves can say. */

@@ -2,6 +2,7 @@ export {
   type AdminAddress,
   askSchedule,
   currentSchedules,
+  finishUpgrade,
   hasModule,
   indexStatuses,
   moduleContent,
@@ -14,6 +15,7 @@ export {
   openWorkflows,
   waitingTasks,
   servicesOf,
+  upgradeOf,
   workflowsThatGoOn,
 } from "./admin-requests.ts";
 export { PrimaryError, askPrimary, linesOf } from "./ask-primary.ts";

@@ -74,6 +74,7 @@ export {
   type UserConfig,
   type WranglerConfig,
   checkUserConfig,
+  placementOf,
   readUserConfig,
 } from "./config/user-config.ts";
 export { counted } from "./counted.ts";

@@ -1,22 +1,21 @@
 /**
  * `radical deploy` with a primary at AWS: the real SDK on moto, the real wrangler on a fake of Cloudflare's API, and then exactly what it has
- * made: the server's artefact, fetched from the bucket and started on two machines as their unit says, on
+ * made: the server's image, as it lies in the registry, started twice as the task of each machine says, on
  * DynamoDB Local, and the Worker and the relay that were uploaded, in workerd, with the VPC services leading to those two.
  */
-import { execFile } from "node:child_process";
 import { once } from "node:events";
-import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { promisify } from "node:util";
 import { DeleteTableCommand, DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { DeleteParameterCommand, GetParameterCommand, PutParameterCommand, SSMClient } from "@aws-sdk/client-ssm";
 import { type DynamoDbLocal, hasDynamoDbLocal, startDynamoDbLocal } from "@radical/lvi-server/e2e/dynamodb-local";
+import { openItems, parseStorageAddress, type StorageAddress } from "@radical/lvi-server";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { loadProject } from "@radical/app";
+import { itemOf, loadProject, readJson, startCompiler } from "@radical/app";
 import {
   askPrimary,
   askSchedule,
@@ -45,12 +44,9 @@ import {
 import {
   type DestroyOptions,
   AwsPrimary,
-  bucketName,
   DEFAULT_PRIMARY_SETTINGS,
   type PrimaryDeployment,
   type PrimarySettings,
-  fetchArtefact,
-  nodeEnvironment,
 } from "@radical/deploy/testing";
 import {
   ADMINISTRATIVE_PATHS,
@@ -71,6 +67,7 @@ import {
   WORKFLOW_ORDERS_PATH,
   WORKFLOWS_PATH,
 } from "@radical/protocol";
+import { writeItems } from "../src/data/write-items.ts";
 import { samplesOf, total } from "../src/operate/metrics/prometheus-text.ts";
 import { lookAtDeployment } from "../src/operate/doctor/deployment.ts";
 import { examine } from "../src/operate/doctor/doctor.ts";
@@ -79,9 +76,10 @@ import { tailPrimary } from "../src/operate/tail/sources.ts";
 import type { TailLine } from "../src/operate/tail/tail-line.ts";
 import { type FakeCloudflare, startFakeCloudflare } from "./cloudflare/fake-cloudflare.ts";
 import { type FakeEdge, startFakeEdge } from "./cloudflare/fake-edge.ts";
-import { type FaultProxy, startFaultProxy } from "./primary/fault-proxy.ts";
+import { type FargateAccount, startFargateAccount } from "./primary/fargate-account.ts";
 import { type KeptServer, keepServer } from "./primary/kept-server.ts";
-import { CREDENTIALS, hasPython, installMoto, type Moto, startMoto } from "./primary/moto.ts";
+import { CREDENTIALS, hasPython, type Moto, startMoto } from "./primary/moto.ts";
+import { deployedTemplate, serverTask } from "./primary/task.ts";
 import { type TemporaryProject, createProject, radical } from "./radical-process.ts";
 
 const NAME = { application: "visits", environment: "staging" };
@@ -112,17 +110,17 @@ export function yearly(): void {
 }
 `;
 
-const run = promisify(execFile);
 const before = { ...process.env };
 const machines = new Map<NodeName, KeptServer>();
-/** What a machine does each minute. */
+/** What a machine does every half minute. */
 const readKeys = new Map<NodeName, () => Promise<void>>();
 /** Where the machines listen, as the network behind the VPC services has it. */
 const network: Record<string, string> = {};
 const events: DeployEvent[] = [];
 let folder: string;
 let moto: Moto;
-let aws: FaultProxy;
+let account: FargateAccount;
+let aws: FargateAccount["proxy"];
 let dynamo: DynamoDbLocal;
 let cloudflare: FakeCloudflare;
 let edge: FakeEdge;
@@ -134,7 +132,8 @@ beforeAll(async () => {
   if (!runs) return;
   folder = await mkdtemp(join(tmpdir(), "radical-deploy-aws-"));
   [moto, dynamo, cloudflare] = await Promise.all([startMoto(), startDynamoDbLocal(), startFakeCloudflare()]);
-  aws = await startFaultProxy(moto.port);
+  account = await startFargateAccount(moto);
+  aws = account.proxy;
   edge = await startFakeEdge(cloudflare, "visits-staging", network);
   relay = await startFakeEdge(cloudflare, "visits-staging-primary", network);
   Object.assign(process.env, CREDENTIALS, {
@@ -142,7 +141,7 @@ beforeAll(async () => {
     AWS_ENDPOINT_URL_DYNAMODB: dynamo.endpoint,
   });
   project = await createProject({
-    "radical.config.ts": `export default { name: "visits", deploy: { url: "${edge.url}", primary: { instanceType: "t4g.small" } } };\n`,
+    "radical.config.ts": `export default { name: "visits", deploy: { url: "${edge.url}", primary: { vcpu: 1 } } };\n`,
     "handlers/visits.ts": HANDLERS,
   });
 });
@@ -151,7 +150,7 @@ afterAll(async () => {
   await edge?.stop();
   await relay?.stop();
   for (const machine of machines.values()) machine.kill();
-  await aws?.stop();
+  await account?.stop();
   await Promise.all([moto?.stop(), dynamo?.stop(), cloudflare?.stop(), project?.remove()]);
   if (runs) await rm(folder, { recursive: true, force: true });
 });
@@ -171,7 +170,7 @@ async function options() {
     wait: (ms: number): Promise<void> => sleep(Math.min(ms, 1_000)),
     originOf: (): Promise<string | null> => Promise.resolve(relay.url),
     primaryDeployment: (settings: PrimarySettings): Promise<PrimaryDeployment> =>
-      Promise.resolve(machinesOf(new AwsPrimary(settings, { pollMs: 5 }))),
+      Promise.resolve(machinesOf(new AwsPrimary(settings, { pollMs: 5, images: account.images }))),
   };
 }
 
@@ -203,41 +202,19 @@ function machinesOf(primary: AwsPrimary): AwsPrimary {
   const apply = primary.apply.bind(primary);
   primary.apply = async (...args) => {
     const state = await apply(...args);
-    for (const node of NODES) if (!machines.has(node)) await startMachine(node, state.artefact, state.access);
+    for (const node of NODES) if (!machines.has(node)) await startMachine(node, state.access.region);
     return state;
   };
   return primary;
 }
 
-/** As its user data and its unit say, but for the places. */
-async function startMachine(node: NodeName, artefact: string, of: { account: string; region: string }): Promise<void> {
-  const [etc, bin, installedAt] = [join(folder, node, "etc"), join(folder, node, "bin"), join(folder, node, "radical")];
-  await Promise.all([etc, bin].map((path) => mkdir(path, { recursive: true })));
-  await writeFile(join(etc, "node.env"), nodeEnvironment({ ...DEFAULT_PRIMARY_SETTINGS, ...NAME }, node, of.region));
-  await writeFile(join(bin, "systemctl"), "#!/bin/sh\n");
-  await chmod(join(bin, "systemctl"), 0o755);
-  const environment = {
-    ...process.env,
-    RADICAL_ETC: etc,
-    PATH: [bin, join(installMoto(), "bin"), process.env["PATH"]].join(delimiter),
-  };
-  const fetched = fetchArtefact(bucketName(NAME, of.account, of.region), artefact, installedAt);
-  await run("bash", ["-euo", "pipefail", "-c", fetched], { env: environment });
-  const readParameters = () => run(join(installedAt, "node/parameters.sh"), [], { env: environment });
-  await readParameters();
-
-  const unit = await readFile(join(installedAt, "radical-lvi-server.service"), "utf8");
-  const settingsOf = (name: string): readonly string[] =>
-    [...unit.matchAll(new RegExp(`^${name}=(.*)$`, "gm"))].map(([, value = ""]) => value);
-  const placed = (path: string): string =>
-    path.replace("/opt/radical", installedAt).replace("/etc/radical", etc).replace("/usr/bin/node", process.execPath);
-  const [program = "", ...args] = (settingsOf("ExecStart")[0] ?? "").split(" ").map(placed);
-  const ofFile = (await readFile(placed(settingsOf("EnvironmentFile")[0] ?? ""), "utf8")).trim().split("\n");
-  const variables = [...settingsOf("Environment"), ...ofFile].map((line) => line.split(/=(.*)/s).slice(0, 2));
-  expect(settingsOf("Restart")).toEqual(["always"]);
-  const machine = await keepServer(program, args, {
-    ...Object.fromEntries(Object.entries(environment).filter(([name]) => !name.startsWith("RADICAL_"))),
-    ...(Object.fromEntries(variables) as Record<string, string>),
+/** As its task says, but for the places. */
+async function startMachine(node: NodeName, region: string): Promise<void> {
+  const template = await deployedTemplate(primaryNames(NAME).stack);
+  const task = serverTask(template, node, account.registry, join(folder, node), region);
+  const machine = await keepServer(task.program, task.args, {
+    ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("RADICAL_"))),
+    ...task.environment,
     // This machine may stop for seconds, and the leader is to be the one that was started first.
     RADICAL_LEASE_MS: "20000",
     NODE_OPTIONS: "",
@@ -245,7 +222,6 @@ async function startMachine(node: NodeName, artefact: string, of: { account: str
   machines.set(node, machine);
   readKeys.set(node, async () => {
     const already = machine.keysRead();
-    await readParameters();
     machine.reload();
     await expect.poll(machine.keysRead, { timeout: 240_000 }).toBeGreaterThan(already);
   });
@@ -302,7 +278,8 @@ describe.skipIf(!runs)("radical deploy with a primary at AWS", () => {
       expect.arrayContaining([
         `tunnel ${tunnels.a}`,
         `VPC service ${tunnels.a}`,
-        expect.stringMatching(/^bucket radical-visits-/),
+        "repository radical-visits-staging",
+        expect.stringMatching(/^image [0-9a-f]{12}$/),
         `table ${tablePrefix}-items`,
         "network",
         "machine a",
@@ -383,11 +360,12 @@ describe.skipIf(!runs)("radical deploy with a primary at AWS", () => {
     const name = parameters.tunnelTokens.b;
     const { Parameter: token } = await secrets.send(new GetParameterCommand({ Name: name, WithDecryption: true }));
     await secrets.send(new DeleteParameterCommand({ Name: name }));
-    aws.answer((call) => Promise.resolve(call === "HeadBucket" ? { status: 404, body: "" } : null));
+    aws.answer((call) => Promise.resolve(call === "DescribeRepositories" ? NO_REPOSITORY : null));
     expect(await problems()).toEqual({
       aws: [
-        expect.stringMatching(/^The bucket radical-visits-\S+ is missing\.$/),
-        expect.stringMatching(/^The artefact [0-9a-f]{12} is missing\.$/),
+        "The repository radical-visits-staging is missing.",
+        expect.stringMatching(/^The image [0-9a-f]{12} is missing\.$/),
+        expect.stringMatching(/^The image of cloudflared \d+\.\d+\.\d+ is missing\.$/),
         `The secret ${name} is missing.`,
       ],
       tables: [`The table ${tablePrefix}-overflow is missing.`],
@@ -445,6 +423,20 @@ describe.skipIf(!runs)("radical deploy with a primary at AWS", () => {
     ]);
   });
 
+  test("items are written through the relay, and read from the tables", async () => {
+    const { servers, storage } = await findDeployed(await options());
+    const compiler = await startCompiler({ colours: false });
+    try {
+      const written = itemOf("visits", "edited", readJson('{"count": 41}', "the value"), null);
+      expect(await writeItems(await leaderOf(servers), await compiler.dataProgram("data"), [written])).toBe(1);
+      const reader = await openItems(parseStorageAddress(storage!) as StorageAddress);
+      expect((await reader.item("visits", "edited"))?.value).toEqual(written.value);
+      await reader.close();
+    } finally {
+      await compiler.close();
+    }
+  });
+
   test("production that tells nobody of its alarms: doctor and the plan warn", async () => {
     const { code, stdout } = await radical(
       ["deploy", "--plan", "--json", "--env", "production", "--project", project.folder],
@@ -470,10 +462,12 @@ describe.skipIf(!runs)("radical deploy with a primary at AWS", () => {
       },
     );
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    expect(stdout).toContain('"InstanceType": "t4g.small"');
-    const primary = new AwsPrimary({ ...DEFAULT_PRIMARY_SETTINGS, ...NAME, instanceType: "t4g.small" }, { pollMs: 5 });
-    expect(JSON.parse(stdout)).toEqual(JSON.parse(JSON.stringify((await primary.plan()).template)));
-    primary.close();
+    expect(stdout).toContain('"Cpu": "1024"');
+    expect(stdout).toContain('"radical.tunnel": "none"');
+    const deployed = JSON.stringify(await deployedTemplate(primaryNames(NAME).stack));
+    expect(JSON.stringify(JSON.parse(stdout))).toBe(
+      deployed.replaceAll(/"radical\.tunnel":"[^"]*"/g, '"radical.tunnel":"none"'),
+    );
   });
 
   test("the leader dies: the standby serves, and is administered", async () => {
@@ -741,6 +735,7 @@ describe.skipIf(!runs)("radical deploy with a primary at AWS", () => {
 
 /** In place of a number of pending intents: the key is not taken. */
 const REFUSED = -1;
+const NO_REPOSITORY = { status: 400, body: JSON.stringify({ __type: "RepositoryNotFoundException", message: "none" }) };
 const UNKNOWN =
   "<ErrorResponse><Error><Type>Sender</Type><Code>InvalidClientTokenId</Code><Message>no such token</Message></Error></ErrorResponse>";
 const DENIED =

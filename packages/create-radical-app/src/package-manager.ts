@@ -151,7 +151,7 @@ function isClassic(version: string): boolean {
 export function ciSteps(manager: PackageManager, version: string | null): readonly string[] {
   const major = version?.split(".")[0];
   const node = (cache: string): readonly string[] => [
-    "- uses: actions/setup-node@v4",
+    "- uses: actions/setup-node@249970729cb0ef3589644e2896645e5dc5ba9c38 # v6.5.0",
     "  with:",
     "    node-version: 24",
     `    cache: ${cache}`,
@@ -161,7 +161,7 @@ export function ciSteps(manager: PackageManager, version: string | null): readon
       return [...node("npm"), "- run: npm ci"];
     case "pnpm":
       return [
-        "- uses: pnpm/action-setup@v4",
+        "- uses: pnpm/action-setup@fe02b34f77f8bc703788d5817da081398fad5dd2 # v4.0.0",
         "  with:",
         `    version: ${major ?? "latest"}`,
         ...node("pnpm"),
@@ -173,10 +173,10 @@ export function ciSteps(manager: PackageManager, version: string | null): readon
         : ["- run: corepack enable", ...node("yarn"), "- run: yarn install --immutable"];
     case "bun":
       return [
-        "- uses: oven-sh/setup-bun@v2",
+        "- uses: oven-sh/setup-bun@0c5077e51419868618aeaa5fe8019c62421857d6 # v2.2.0",
         "  with:",
         `    bun-version: ${version ?? "latest"}`,
-        "- uses: actions/setup-node@v4",
+        "- uses: actions/setup-node@249970729cb0ef3589644e2896645e5dc5ba9c38 # v6.5.0",
         "  with:",
         "    node-version: 24",
         "- run: bun install --frozen-lockfile",

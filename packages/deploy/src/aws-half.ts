@@ -196,7 +196,7 @@ export function awsHalf(context: AwsHalfContext): PrimaryHalf {
       state =
         (isUnchanged ? await deployment.state() : null) ??
         (await deployment.apply(known(plan), given, (event) => {
-          if (event.kind === "step") context.note(event.words);
+          if (event.kind === "step" || event.kind === "note") context.note(event.words);
           if (event.kind === "resource")
             context.note(`${event.what}: ${event.status}${event.reason === null ? "" : `, ${event.reason}`}`);
         }));
@@ -299,13 +299,25 @@ export function awsHalf(context: AwsHalfContext): PrimaryHalf {
     way: () => ({ kind: "vpc", services: Object.fromEntries(NODES.map((node) => [bindingOf(node), services[node]])) }),
     key,
     admin,
+    servers: () => {
+      const address = admin();
+      if (address === null) return [];
+      const { urls, ...of } = address;
+      return NODES.map((node) => ({ url: urls[0]!, ...of, node }));
+    },
   };
 }
 
 /** Account and region of a primary that {@link awsDescription} describes; null: it is no primary at AWS. */
-export function awsPlaceOf(description: string): Pick<PrimaryAccess, "account" | "region"> | null {
-  const [, account, region] = /^aws (\S+) (\S+) \S+$/.exec(description) ?? [];
-  return account === undefined || region === undefined ? null : { account, region };
+export function awsPlaceOf(description: string): AwsPlace | null {
+  const [, account, region, tables] = /^aws (\S+) (\S+) (\S+)$/.exec(description) ?? [];
+  if (account === undefined || region === undefined) return null;
+  return { account, region, storage: `dynamodb:${tables}?region=${region}` };
+}
+
+interface AwsPlace extends Pick<PrimaryAccess, "account" | "region"> {
+  /** As the server's `--storage` takes it. */
+  readonly storage: string;
 }
 
 /** Two primaries at AWS are the same one if they have the same tables. */

@@ -29,9 +29,10 @@ import {
 import { primaryNames } from "./primary/names.ts";
 import { template } from "./primary/template.ts";
 import type { PrimaryHalf } from "./primary-half.ts";
-import { refuseExceeded, unaskedNote } from "./quotas.ts";
+import { unaskedNote } from "./quotas.ts";
 import { unheardAlarms } from "./unheard-alarms.ts";
 import type { RollbackOptions } from "./rollback.ts";
+import { upgradeNote, upgradeStep } from "./upgrade-step.ts";
 import {
   type Half,
   type PlannedStep,
@@ -53,6 +54,8 @@ export interface DeployOptions {
   readonly url: string | null;
   /** Whether intents may be left behind that are pending at a primary which is no longer used. */
   readonly strandPending: boolean;
+  /** Whether the primary is to write its storage as this release does, after which no earlier one can serve it. Default: no. */
+  readonly finalize?: boolean;
   /** Whether stored items may misfit the types of the build. */
   readonly acceptMisfits: boolean;
   readonly colours: boolean;
@@ -174,7 +177,8 @@ async function deployTo(
     onEvent({ kind: "note", words: jurisdictionWords(at) });
   }
   // The one half needs to know what the other one finds.
-  const steps = options.only === "primary" ? primary.steps : [...primary.steps, ...edge.steps];
+  const primarySteps = options.finalize === true ? [...primary.steps, upgradeStep(primary)] : primary.steps;
+  const steps = options.only === "primary" ? primarySteps : [...primarySteps, ...edge.steps];
   const all = await unlessStopped(planSteps(steps), signal);
   const planned = all.filter(({ step }) => options.only === null || step.half === options.only);
   const changes = planned.flatMap((one) => one.changes);
@@ -183,7 +187,6 @@ async function deployTo(
   const classes = options.only === "primary" ? [] : edge.newClasses();
   const look = await unlessStopped(lookAtAccount(api, account.id, changes, classes), signal);
   for (const words of [...look.hints, unaskedNote(look)]) if (words !== null) onEvent({ kind: "note", words });
-  refuseExceeded(look.uses);
   const { module } = build.app.manifest;
   const older = options.only === "primary" ? [] : await unlessStopped(olderWorkflows(primary.admin(), module), signal);
   onEvent({ kind: "planned", planned, ms: since(startedAtMs) });
@@ -198,6 +201,10 @@ async function deployTo(
   if (!isEmpty && !(await unlessStopped(options.confirm(planned), signal)))
     return { kind: "declined", planned, older, warnings };
   const outcome = await applySteps(planned, { onEvent, ...(signal === undefined ? {} : { signal }) });
+  if (outcome.kind === "done" && options.finalize !== true) {
+    const left = await unlessStopped(upgradeNote(primary), signal);
+    if (left !== null) onEvent({ kind: "note", words: left });
+  }
   return { ...outcome, planned, older, warnings, edge: edge.state() };
 }
 
@@ -349,7 +356,12 @@ function settingsOf({
   const { application, environment } = target;
   const { deploy: configured, readLeaseMs } = project.config;
   const { aws } = configured;
+  const vcpu = aws.vcpu ?? DEFAULT_PRIMARY_SETTINGS.vcpu;
   return {
+    host: aws.host ?? DEFAULT_PRIMARY_SETTINGS.host,
+    vcpu,
+    // The least that Fargate has with so many.
+    memoryGb: aws.memoryGb ?? 2 * vcpu,
     instanceType: aws.instanceType ?? DEFAULT_PRIMARY_SETTINGS.instanceType,
     zones: aws.zones ?? DEFAULT_PRIMARY_SETTINGS.zones,
     alarmEmail: aws.alarmEmail ?? DEFAULT_PRIMARY_SETTINGS.alarmEmail,
@@ -372,10 +384,14 @@ export async function primaryTemplate(
       exitCode: EXIT_USAGE,
     });
   }
-  // The bundler is loaded by those who need it.
-  const { buildServerArtefact } = await import("./primary/server-artefact.ts");
-  const { sha256 } = await buildServerArtefact();
-  return template({ settings: settingsOf(options), artefact: sha256, last: "b" });
+  const settings = settingsOf(options);
+  return template({ settings, artefact: await serverNameOf(settings), last: "b" });
+}
+
+/** The bundler is loaded by those who need it. */
+async function serverNameOf({ host }: PrimarySettings): Promise<string> {
+  if (host === "ec2") return (await (await import("./primary/server-artefact.ts")).buildServerArtefact()).sha256;
+  return (await (await import("./image/server-image.ts")).buildServerLayer()).sha256;
 }
 
 /** The AWS SDK is large: only who deploys there waits for it. */

@@ -17,6 +17,7 @@ export { listDeployments } from "./deployments.ts";
 export { type PlannedRemoval, planDestroy } from "./destroy.ts";
 export { CloudflareError } from "./edge/cloudflare-api.ts";
 export { type OpenEdge, openEdge } from "./edge/open-edge.ts";
+export { writeServerImage } from "./image/write-image.ts";
 export { ownPrimary } from "./own-primary.ts";
 export { primaryNames } from "./primary/names.ts";
 export { hostingFiles } from "./primary/node-files.ts";

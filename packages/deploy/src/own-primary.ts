@@ -20,6 +20,7 @@ export function ownPrimary(
     way: () => ({ kind: "url", urls: origins.join(",") }),
     key: () => firstKey(environment),
     admin: () => ({ urls: origins, key: administration, deployment }),
+    servers: () => origins.map((url) => ({ url, key: administration, deployment })),
   };
 }
 

@@ -1,5 +1,5 @@
 /** The primary, as the edge half of a deployment sees it. */
-import type { DeploymentKey, AdminAddress } from "@radical/admin";
+import type { DeploymentKey, AdminAddress, PrimaryAddress } from "@radical/admin";
 import type { PrimaryWay } from "./edge/wrangler-config.ts";
 import type { Step } from "./steps.ts";
 
@@ -14,4 +14,6 @@ export interface PrimaryHalf {
   key(): DeploymentKey | null;
   /** Where it is administered; null: it is made in this deployment. */
   admin(): AdminAddress | null;
+  /** Its servers one by one, whether they lead or not; empty: it is made in this deployment. */
+  servers(): readonly PrimaryAddress[];
 }

@@ -37,6 +37,6 @@ export function refuseExceeded(uses: readonly QuotaUse[]): void {
 }
 
 /** Null: all was answered. */
-export function unaskedNote({ unasked }: QuotaLook): string | null {
+export function unaskedNote({ unasked }: Pick<QuotaLook, "unasked">): string | null {
   return unasked.length === 0 ? null : `quotas that were not told, so not checked: ${unasked.join("; ")}`;
 }

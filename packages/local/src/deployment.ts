@@ -78,7 +78,9 @@ export class LocalDeployment {
 
   /** A server that is started again whenever it dies. Throws a CommandError if it does not come up. */
   async startServer(options: Omit<LviServerOptions, "stateFolder" | "keys">): Promise<LviServerProcess> {
-    const server = await startLviServer({ ...options, stateFolder: this.folder, keys: this.keys });
+    // Its data is of this machine: nobody goes back to an earlier release.
+    const environment = { RADICAL_FINISH_UPGRADE: "yes", ...options.environment };
+    const server = await startLviServer({ ...options, environment, stateFolder: this.folder, keys: this.keys });
     this.onStop(() => server.stop());
     return (this.#server = server);
   }

@@ -159,9 +159,9 @@ const ruled = (name: string): void => {
     }
     expect(await alarms("outside_tables")).toBe(before + 2);
     // The handlers have what they need.
-    for (const name of ["Robin", "Marian"]) {
-      const answer = await asked(asStolen("remember", `victim=${name}`, null));
-      expect([answer.includes(name), answer.includes("victim")]).toEqual([false, false]);
+    for (const person of ["Robin", "Marian"]) {
+      const answer = await asked(asStolen("remember", `victim=${person}`, null));
+      expect([answer.includes(person), answer.includes("victim")]).toEqual([false, false]);
     }
     // A line that comes later than any of these would.
     const counter = asStolen("increment", `seen-${name}`, counterUnits(`seen-${name}`));

@@ -131,7 +131,7 @@ function takeovers(storageOf: () => StorageUnderTest): void {
       else if (how === "told to stop") leader.child.kill("SIGTERM");
       else await storage.stop(leader);
       const { epoch, looks } = await logged("leadership_acquired");
-      expect(epoch).toBe(leader.epoch + 1);
+      expect(epoch).toBeGreaterThan(leader.epoch);
       if (how !== "told to stop") expect(looks).toBeGreaterThan(0);
       expect(looks).toBeLessThanOrEqual(MOST_LOOKS);
       await clients.answered(ANSWERS);

@@ -11,6 +11,8 @@ export function storageWithFailpoints(storage: Storage): Storage {
   if (armed === null) return storage;
   return {
     isExclusive: storage.isExclusive,
+    readSchema: () => storage.readSchema(),
+    upgrade: (epoch, isFinished) => storage.upgrade(epoch, isFinished),
     readLeadership: () => storage.readLeadership(),
     acquireLeadership: (...leadership) => storage.acquireLeadership(...leadership),
     // A term of 0 gives the leadership up.

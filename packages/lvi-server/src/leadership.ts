@@ -9,6 +9,7 @@ import {
   renewalMs,
 } from "./core/leadership.ts";
 import type { Log } from "./log.ts";
+import { WrongSchemaError } from "./storage/schema.ts";
 import type { Storage } from "./storage/storage.ts";
 
 export interface LeadershipOptions {
@@ -35,7 +36,7 @@ export const PROCESS_CLOCK: MonotonicClock = {
   sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
 };
 
-/** Resolves when this server leads. Rejects if storage can't be read at all. */
+/** Resolves when this server leads. Rejects if storage can't be read at all, and with a WrongSchemaError if it can't be served. */
 export async function acquireLeadership(options: LeadershipOptions): Promise<HeldLeadership> {
   const { storage, termMs, log, clock, wallMs, onStandby } = options;
   const leader = options.leader ?? undefined;
@@ -70,6 +71,8 @@ export async function acquireLeadership(options: LeadershipOptions): Promise<Hel
           event = { kind: "waited" };
       }
     } catch (error) {
+      // A later release has finished its upgrade: this server can't serve the storage any more.
+      if (error instanceof WrongSchemaError) throw error;
       log.warn("leadership_not_acquired", { reason: String(error) });
       event = { kind: "failed" };
     }

@@ -8,7 +8,8 @@
 import { readFileSync, watchFile } from "node:fs";
 import { terminalText } from "@radical/protocol";
 import type { GivenOptions } from "@radical/command-line";
-import { KeyRing, parseKeys } from "./http/keys.ts";
+import { KeyRing, type Keys, parseKeys } from "./http/keys.ts";
+import { firstKeys, followKeys, openKeysParameter } from "./http/keys-parameter.ts";
 import { createLog, type LAST_EVENTS, type Log } from "./log.ts";
 import {
   configurationFields,
@@ -20,18 +21,18 @@ import {
   readServerLine,
 } from "./options.ts";
 import { MemoryBudgetError } from "./memory-budget.ts";
+import { RELEASE } from "./release.ts";
 import { type RunningServer, startServer } from "./server.ts";
 import { openStorage, sealingKeysOf } from "./storage/storage-address.ts";
 import { StorageError } from "./storage/storage.ts";
-
-const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
-  version: string;
-};
+import { TunnelWatch } from "./tunnel-watch.ts";
 
 const BYTES_PER_MB = 1_048_576;
 
 /** How often the file of keys is looked at. */
 const KEYS_INTERVAL_MS = 1_000;
+/** And how often their parameter is. */
+const KEYS_PARAMETER_INTERVAL_MS = 30_000;
 
 const NO_ADMINISTRATION_KEY =
   "nobody can administer this server, and no module can be registered: give it the public half of a key, by `radical secrets new-keys`";
@@ -51,7 +52,7 @@ process.removeAllListeners("warning").on("warning", ({ name, message }) => {
 });
 
 const keySources: KeySources = { variable: process.env[KEYS_VARIABLE], read: (file) => readFileSync(file, "utf8") };
-const commandLine = readServerLine(version, process.argv.slice(2), keySources);
+const commandLine = readServerLine(RELEASE, process.argv.slice(2), keySources);
 switch (commandLine.kind) {
   case "answer":
     process.stdout.write(commandLine.text);
@@ -85,10 +86,7 @@ async function run(given: GivenOptions, options: Options): Promise<void> {
   const { port, host, workers, executionLimitMs, followupTimeoutMs, leaseMs, readLeaseMs, drainMs } = options;
   const { retentionMs, moduleRetentionMs } = options;
   const log = createLog(options.logLevel, (line) => process.stderr.write(line));
-  log.info("configuration", configurationFields(given, options.keys));
-  const keys = new KeyRing(options.keys);
-  if (keys.administration.size === 0) log.warn("no_administration_key", { reason: NO_ADMINISTRATION_KEY });
-  if (options.keysFile !== null) rereadKeys(options.keysFile, keys, log);
+  const keys = await acceptedKeys(given, options, log);
 
   let server: RunningServer | null = null;
   const stop = (cause: string): void => {
@@ -104,6 +102,7 @@ async function run(given: GivenOptions, options: Options): Promise<void> {
     );
   };
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => stop(signal));
+  if (options.tunnel !== null) watchTunnel(options, options.tunnel, log);
   if (options.exitWithParent)
     process.stdin
       .resume()
@@ -125,6 +124,7 @@ async function run(given: GivenOptions, options: Options): Promise<void> {
     ...(options.advertise === null ? {} : { advertise: options.advertise }),
     ...(options.deployment === null ? {} : { deployment: options.deployment }),
     ...(options.workerUrl === null ? {} : { workerUrl: options.workerUrl }),
+    finishesUpgrade: options.finishUpgrade,
     ...(options.virtualTimeMs === null ? {} : { virtualTimeMs: options.virtualTimeMs }),
     collectIntervalMs: options.collectIntervalMs,
     core: {
@@ -159,6 +159,36 @@ async function run(given: GivenOptions, options: Options): Promise<void> {
   process.stdout.write(
     `${JSON.stringify({ event: "listening", host: server.host, port: server.port, pid: process.pid, epoch: server.epoch })}\n`,
   );
+}
+
+/** The name of the machine begins the host that the server advertises. */
+function watchTunnel({ advertise, port }: Options, tunnel: string, log: Log): void {
+  const node = advertise === null ? "" : new URL(advertise).hostname.split(".")[0]!;
+  new TunnelWatch({ node, server: `http://127.0.0.1:${port}`, tunnel }, log).start();
+}
+
+/** The keys, from wherever they come, and whatever keeps them fresh. */
+async function acceptedKeys(given: GivenOptions, options: Options, log: Log): Promise<KeyRing> {
+  const named = options.keysParameter;
+  const parameter = named === null ? null : await openKeysParameter(named);
+  const { text, keys } = parameter === null ? { text: "", keys: options.keys } : await firstKeys(parameter);
+  log.info("configuration", configurationFields(given, keys));
+  const ring = new KeyRing(keys);
+  if (ring.administration.size === 0) log.warn("no_administration_key", { reason: NO_ADMINISTRATION_KEY });
+  if (options.keysFile !== null) rereadKeys(options.keysFile, ring, log);
+  if (parameter !== null) {
+    const look = followKeys(parameter, text, {
+      onKeys: (fresh: Keys) => {
+        ring.replace(fresh);
+        log.info("keys_loaded", { cause: "parameter read", keys: keyIds(fresh).join(", ") });
+      },
+      onWrong: (reason) => log.error("keys_not_loaded", { cause: "parameter read", reason }),
+      onUnread: (reason) => log.warn("keys_not_read", { reason }),
+    });
+    setInterval(() => void look(false), KEYS_PARAMETER_INTERVAL_MS).unref();
+    process.on("SIGHUP", () => void look(true));
+  }
+  return ring;
 }
 
 /** Rotation: the file is read again on SIGHUP and when it has changed. One that is wrong changes nothing. */

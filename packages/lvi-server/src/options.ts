@@ -41,6 +41,11 @@ export const SETTINGS = {
     placeholder: "file",
     words: `keys that locations and commands sign with, a line "<id>:<hex>" or "<id>:ed25519:<hex>" each; read again on SIGHUP and when it changes. Instead of ${KEYS_VARIABLE}`,
   },
+  keysParameter: {
+    kind: "text",
+    placeholder: "name",
+    words: `name of a parameter of AWS Systems Manager with these keys; read again every half minute. Instead of ${KEYS_VARIABLE}`,
+  },
   sealingKeys: {
     kind: "text",
     placeholder: "folder",
@@ -110,6 +115,13 @@ export const SETTINGS = {
     words:
       "name of this deployment, <application>-<environment>: questions of commands that are to another one are refused (default: any is answered)",
     parse: deploymentOf,
+  },
+  tunnel: {
+    kind: "text",
+    placeholder: "url",
+    words:
+      "answers 200 while the tunnel to this server is connected, as cloudflared's /ready does; a line of log a minute says so (default: none)",
+    parse: reachableUrl,
   },
   workerUrl: {
     kind: "text",
@@ -201,6 +213,11 @@ export const SETTINGS = {
     default: "info",
     placeholder: "level",
     words: "least level that is logged",
+  },
+  finishUpgrade: {
+    kind: "switch",
+    words:
+      "write the storage in the newest schema of this release as soon as it leads; no earlier release can serve it then",
   },
   memoryMb: {
     kind: "number",
@@ -304,7 +321,8 @@ function serverCommand(version: string): Command<typeof SETTINGS> {
     options: SETTINGS,
     notes: `Environment:
   ${KEYS_VARIABLE}   keys that locations sign with, "<id>:<hex>,…", and public halves of those of administration,
-                 "<id>:ed25519:<hex>"; required, or else --keys-file
+                 "<id>:ed25519:<hex>"; required, or else
+                 --keys-file or --keys-parameter
   AWS_*          credentials and region for DynamoDB, as the AWS SDK finds them; profiles and roles too`,
     exitCodes: ["stopped on request", "failed", "wrong options"],
     examples: [
@@ -343,18 +361,26 @@ export function readServerLine(version: string, args: readonly string[], keySour
   if (line.kind === "answer" || line.kind === "misuse") return line;
   const { given } = line;
   const wrong = new Map(line.kind === "wrong" ? line.wrong : []);
-  const file = given["keysFile"]?.text ?? null;
-  const keys = readKeys(file, keySources, wrong);
+  const keys = readKeys(given, keySources, wrong);
   if (line.kind === "wrong" || keys === null) return { kind: "wrong", wrong, given };
   return { kind: "options", options: { ...line.values, keys }, given };
 }
 
-/** Null, and an entry in `wrong`, if they can't be used. */
-function readKeys(file: string | null, { variable, read }: KeySources, wrong: Map<string, string>): Keys | null {
-  if (file !== null && (variable ?? "") !== "") {
-    wrong.set("keysFile", `--keys-file and ${KEYS_VARIABLE} both give keys. Give one of them.`);
+/** Null, and an entry in `wrong`, if they can't be used. Those of a parameter are read later: none. */
+function readKeys(given: GivenOptions, { variable, read }: KeySources, wrong: Map<string, string>): Keys | null {
+  const file = given["keysFile"]?.text ?? null;
+  const parameter = given["keysParameter"]?.text ?? null;
+  const sources = [
+    ...(file === null ? [] : [{ name: "keysFile", words: "--keys-file" }]),
+    ...(parameter === null ? [] : [{ name: "keysParameter", words: "--keys-parameter" }]),
+    ...((variable ?? "") === "" ? [] : [{ name: "keys", words: KEYS_VARIABLE }]),
+  ];
+  const [first, second] = sources;
+  if (first !== undefined && second !== undefined) {
+    wrong.set(first.name, `${first.words} and ${second.words} both give keys. Give one of them.`);
     return null;
   }
+  if (parameter !== null) return { locations: new Map(), administration: new Map() };
   try {
     return parseKeys(file === null ? (variable ?? "") : read(file));
   } catch (error) {

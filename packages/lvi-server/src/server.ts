@@ -3,7 +3,15 @@ import { randomInt } from "node:crypto";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { availableParallelism } from "node:os";
-import { decodeModuleContent, INDEX_STATES, plansOf, tablesOf, type UnitId } from "@radical/protocol";
+import {
+  decodeModuleContent,
+  INDEX_STATES,
+  type ModuleContent,
+  plansOf,
+  RadicalError,
+  tablesOf,
+  type UnitId,
+} from "@radical/protocol";
 import type { Budget } from "./core/budgets.ts";
 import { type Intent, itemsReadBy } from "./core/intent.ts";
 import type { Leadership } from "./core/leadership.ts";
@@ -34,7 +42,13 @@ import { LOOK_MS, QuietTimes } from "./storage/quiet-times.ts";
 import { SealedStorage } from "./storage/sealing/sealed-storage.ts";
 import type { SealingKeyStore } from "./storage/sealing/sealing-key.ts";
 import { SqliteStorage } from "./storage/sqlite-storage.ts";
-import { OF_NO_APPLICATION, type Storage, type StoredModule } from "./storage/storage.ts";
+import {
+  OF_NO_APPLICATION,
+  type SchemaState,
+  type Storage,
+  StorageError,
+  type StoredModule,
+} from "./storage/storage.ts";
 import type { Ahead } from "./virtual-time.ts";
 import { VitalsWatch } from "./vitals-watch.ts";
 
@@ -67,6 +81,8 @@ export interface ServerOptions {
   readonly deployment?: string;
   /** Origin of the application's Worker, which has its services. Left out: the one that a module was registered with. */
   readonly workerUrl?: string;
+  /** Whether it moves the storage to the newest schema as soon as it leads. Default: it waits until it is told to. */
+  readonly finishesUpgrade?: boolean;
   /** By how much the time of tasks is ahead of this machine's at the start, and may be moved on. Left out: nobody moves it. */
   readonly virtualTimeMs?: number;
   readonly core?: Partial<Omit<CoreOptions, "location">>;
@@ -153,7 +169,6 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   });
   const opened: Storage =
     typeof options.storage === "string" ? new SqliteStorage(options.storage, options.keys.callHashes) : options.storage;
-  if (opened instanceof SqliteStorage && opened.notice !== null) log.warn("storage_notice", { reason: opened.notice });
   const { sealing, core: { retentionMs = DEFAULT_CORE_OPTIONS.retentionMs } = {} } = options;
   const quiet = quietTimesOf(opened, () => epoch, log);
   const watched = quiet?.observing(opened) ?? opened;
@@ -169,7 +184,9 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const itself = options.deployment === undefined ? {} : { deployment: options.deployment };
   const { receivingBytes, unreadBytes } = budget;
   const bounds = { receivingBytes, unreadBytes };
-  const http = createHttpServer({ keys, log, metrics, now, state: () => state, ...bounds, ...heartbeat, ...itself });
+  let schema: SchemaState | null = null;
+  const views = { now, state: () => state, schema: () => schema };
+  const http = createHttpServer({ keys, log, metrics, ...views, ...bounds, ...heartbeat, ...itself });
   const host = options.host ?? "127.0.0.1";
   try {
     await listen(http, options.port ?? 0, host);
@@ -239,7 +256,19 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
         .catch((error: unknown) => log.warn("leadership_not_released", { reason: String(error) }));
     await storage.close();
   };
+  const upgrade = async (isFinished: boolean): Promise<SchemaState> => {
+    const before = schema;
+    schema = await storage.upgrade(epoch, isFinished);
+    if (schema === null) throw new StorageError("none", "another server has taken over");
+    const { written, newest } = schema;
+    if (before !== null && before.written !== written) log.info("upgraded", { from: before.written, to: written });
+    if (written < newest) log.info("upgrade_not_finished", { written, newest });
+    if (opened instanceof SqliteStorage && opened.notice !== null)
+      log.warn("storage_notice", { reason: opened.notice });
+    return schema;
+  };
   try {
+    schema = await storage.readSchema();
     const acquired = await acquireLeadership(leading);
     epoch = acquired.epoch;
     inheritedUntilMs = acquired.readLeasesUntilMs;
@@ -247,6 +276,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     state = { kind: "not-serving", reason: "recovering", leader: null };
     let known: readonly StoredModule[] = [];
     const { result: found, leadership } = await holding(leading, acquired, async () => {
+      await upgrade(options.finishesUpgrade === true);
       await sealed?.begin(epoch);
       known = await storage.modules();
       const pending = await storage.recover(epoch);
@@ -338,8 +368,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       isAside: (hash) => aside.has(hash),
       moduleRetentionMs: options.core?.moduleRetentionMs ?? DEFAULT_CORE_OPTIONS.moduleRetentionMs,
       hasModule: (hash) => engine.hasModule(hash),
+      finishUpgrade: () => upgrade(true),
       registerModule: (hash, content, bytes, worker, isAside) => {
         const register = async (): Promise<void> => {
+          checkAbi(content, schema);
           const plans = new Map(Object.entries(plansOf(content)));
           const atMs = coreNow().wallMs;
           const {
@@ -434,6 +466,16 @@ function listen(http: Server, port: number, host: string): Promise<void> {
     http.once("error", reject);
     http.listen(port, host, resolve);
   });
+}
+
+/** A server of the release before may have to complete what calls of the module leave pending. Throws a RadicalError. */
+function checkAbi({ abi }: ModuleContent, schema: SchemaState | null): void {
+  if (schema === null || abi <= schema.abi) return;
+  throw new RadicalError(
+    "upgrade_not_finished",
+    `the module has ABI version ${abi}, and the storage has schema ${schema.written}, whose servers run versions up to ${schema.abi}`,
+    "finish the upgrade first, after which no earlier release can serve: radical deploy --finalize",
+  );
 }
 
 /** Null: the storage does not keep them. */

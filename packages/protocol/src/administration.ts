@@ -27,6 +27,9 @@ export const SAMPLES_PATH = "/v1/samples";
 /** `GET`: {@link ContentionReport}. A server of an earlier release has nothing there. */
 export const CONTENTION_PATH = "/v1/contention";
 
+/** `POST` of an {@link UpgradeOrder}: {@link UpgradeStatus}, when the storage is written in the newest schema. */
+export const UPGRADE_PATH = "/v1/upgrade";
+
 /** `POST` of a {@link TimeMove}: one too. A server that was not started with `--virtual-time-ms` refuses it. */
 export const TIME_PATH = "/v1/time";
 
@@ -70,6 +73,24 @@ export interface ServerStatus {
   readonly readLeases?: ReadLeaseStatus | null;
   /** The calls of services; null unless it serves. An older server does not say. */
   readonly services?: ServicesStatus | null;
+  /** Null until the server has read its storage. */
+  readonly upgrade?: UpgradeStatus | null;
+}
+
+/** How far the upgrade to the release of a server has come. */
+export interface UpgradeStatus {
+  /** The schema in which the storage is written. */
+  readonly written: number;
+  /** The newest schema that the server knows: the upgrade is finished if it is the same. */
+  readonly newest: number;
+  /** The release of the server. */
+  readonly release: string;
+}
+
+/** After it no earlier release can serve the storage. */
+export interface UpgradeOrder {
+  /** The newest schema of the server, as it has told it. */
+  readonly to: number;
 }
 
 export interface ServicesStatus {

@@ -9,6 +9,7 @@ import {
   SCHEDULES_PATH,
   STATUS_PATH,
   TIME_PATH,
+  UPGRADE_PATH,
 } from "./administration.ts";
 import { CACHES_PATH } from "./cache-orders.ts";
 import { LIVES_PATH } from "./life.ts";
@@ -28,6 +29,7 @@ export const ADMINISTRATIVE_PATHS = [
   WORKFLOWS_PATH,
   WORKFLOW_HISTORY_PATH,
   WORKFLOW_ORDERS_PATH,
+  UPGRADE_PATH,
   TIME_PATH,
   LOG_PATH,
   SAMPLES_PATH,

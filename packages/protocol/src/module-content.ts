@@ -222,10 +222,10 @@ type Described = Pick<ModuleContent, "limits" | "handlers" | "indexes" | "secret
 
 function encodeSections(content: ModuleContent): Uint8Array {
   const { abi, limits, handlers, wasm, rwWasm } = content;
-  const { indexes = [], secrets = {}, services = {}, tables = {}, tasks = {} } = content;
+  const { indexes = [], secrets = {}, services = {}, tables: rules = {}, tasks = {} } = content;
   const withSecrets = Object.keys(secrets).toSorted();
   const called = Object.keys(services).toSorted();
-  const ruled = Object.keys(tables).toSorted();
+  const ruled = Object.keys(rules).toSorted();
   const withRules = Object.keys(tasks).toSorted();
   const more = [indexes, withSecrets, called, ruled, withRules].filter(({ length }) => length > 0);
   const writer = new CborWriter()
@@ -248,7 +248,7 @@ function encodeSections(content: ModuleContent): Uint8Array {
   if (called.length > 0) writer.text("services").map(called.length);
   for (const name of called) writeServiceRules(writer.text(name), services[name]!);
   if (ruled.length > 0) writer.text("tables").map(ruled.length);
-  for (const name of ruled) writeTableRules(writer.text(name), tables[name]!);
+  for (const name of ruled) writeTableRules(writer.text(name), rules[name]!);
   if (withRules.length > 0) writer.text("tasks").map(withRules.length);
   for (const name of withRules) writeTaskRules(writer.text(name), tasks[name]!);
   return writer.bytes(wasm).bytes(rwWasm).finish();

@@ -6,7 +6,18 @@ import { encodeLviRequest } from "./messages/lvi-request.ts";
 import { encodeServiceAnswer, encodeServiceCall } from "./messages/service-call.ts";
 import { encodeWorkflowQuestion } from "./messages/workflow-question.ts";
 import { BASE64, followup, hint, lines, questions, request, serviceAnswers, serviceCall } from "./testing/messages.ts";
-import { ABI, FOLLOWUP, FOLLOWUP_REPLY, HINT, HISTORY, LEASE, LVI_REPLY_TAIL, LVI_REQUEST } from "./wire-version.ts";
+import { UnknownVersionError } from "./malformed-error.ts";
+import {
+  ABI,
+  FOLLOWUP,
+  FOLLOWUP_REPLY,
+  FRAMING,
+  HINT,
+  HISTORY,
+  LEASE,
+  LVI_REPLY_TAIL,
+  LVI_REQUEST,
+} from "./wire-version.ts";
 import { SERVICE_ANSWER, SERVICE_CALL, WORKFLOW_QUESTION } from "./wire-version.ts";
 
 test("the history of every form goes from its floor to the version that is sent", () => {
@@ -27,6 +38,13 @@ test("the history of every form goes from its floor to the version that is sent"
     return [name, { floor: versions[0], sent: versions.at(-1) }];
   });
   expect(Object.fromEntries(ends)).toEqual(forms);
+});
+
+test("the framing that is sent is taken, and a message of another one is refused with the side to upgrade", () => {
+  expect(FRAMING.sent).toBeGreaterThanOrEqual(FRAMING.floor);
+  expect(FRAMING.newest).toBeGreaterThanOrEqual(FRAMING.sent);
+  expect(new UnknownVersionError(FRAMING.newest + 1).hint).toMatch(/^a newer release has sent it/);
+  expect(new UnknownVersionError(FRAMING.floor - 1).hint).toMatch(/^an older release has sent it/);
 });
 
 test("messages have as many fields as their version says", () => {

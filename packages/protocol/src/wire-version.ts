@@ -6,13 +6,21 @@
  * - A change adds a field at the end of its message, with a meaning for its absence. No field changes its meaning or goes.
  * - A primary is upgraded before its locations, so a sender may add what an older receiver skips, but may not rely on it.
  * - Golden bytes of every version stay in the tests, and decode forever.
- * - The first field of a message is {@link PROTOCOL_VERSION}. It changes only if a message can no longer be extended: then
- *   the server serves both versions before a location sends the new one.
+ * - The first field of a message is the version of the {@link FRAMING}. It changes only if a message can no longer be extended. That
+ *   takes two releases: the first one takes both versions and sends the old one, the second one sends the new one. So a release
+ *   sends what the release before takes, and either half can go back by one release.
  * - JSON (administration, listening, alarms) follows the same rules by name: a receiver passes over names that it does not know.
  */
 
-/** The version of the framing, the first field of every message. It is the one that is sent and the only one that is served. */
-export const PROTOCOL_VERSION = 1;
+/** The versions of the framing, the first field of every message. */
+export const FRAMING = {
+  /** The oldest version that is taken. */
+  floor: 1,
+  /** The version that is sent: the release before takes it too. */
+  sent: 1,
+  /** The newest version that is taken. */
+  newest: 1,
+} as const satisfies Form & { readonly newest: number };
 
 /** The versions of one form. */
 interface Form {

@@ -3,6 +3,7 @@ import type { Environment, ExecutionId, Manifest, UnitId, Version } from "@radic
 import type { CompiledModule, Pace } from "@radical/wasm-host";
 import type { Authenticate } from "./http/authentication.ts";
 import type { CorsOptions } from "./http/cors.ts";
+import type { LimitOptions } from "./http/limit.ts";
 import type { Isolate } from "./isolate.ts";
 import type { Log } from "./log.ts";
 import type { Service } from "./services/perform.ts";
@@ -48,6 +49,8 @@ export interface RadicalOptions<Bindings> {
   readonly authenticate?: Authenticate<Bindings>;
   /** Without it only pages of the application's own origin may call. */
   readonly cors?: CorsOptions;
+  /** How many requests one address, and one caller, may send. Without it: any number. */
+  readonly limit?: LimitOptions<Bindings>;
   /** Without it nobody may put blobs in a deployment. */
   readonly blobs?: BlobOptions<Bindings>;
   /** The services that the handlers' sources declare, by name. */

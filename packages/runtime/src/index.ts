@@ -6,6 +6,7 @@ export type { CacheBindings, Env } from "./settings.ts";
 export { CallError } from "./call-error.ts";
 export type { Authenticate } from "./http/authentication.ts";
 export type { CorsOptions } from "./http/cors.ts";
+export type { LimitOptions, RateLimiter } from "./http/limit.ts";
 export { Refused } from "./services/refused.ts";
 export type { Service, ServiceContext } from "./services/perform.ts";
 export type { Isolate } from "./isolate.ts";

@@ -47,6 +47,7 @@ export type LogLine =
         | "internal_error"
         | "blobs_open"
         | "blobs_not_collected"
+        | "limit_failed"
         | "service_failed";
       readonly location: string;
       readonly handler: string | null;

@@ -18,6 +18,7 @@ import { callerOf, checkedCaller, headOf } from "./http/authentication.ts";
 import { argumentsOf, declarationOf, readArguments, route } from "./http/call.ts";
 import { Cors } from "./http/cors.ts";
 import { EVENT_STREAM_HEADERS, wantsEvents } from "./http/event-stream.ts";
+import { admit } from "./http/limit.ts";
 import { healthOf } from "./health.ts";
 import { replyOfError, toResponse } from "./http/reply.ts";
 import {
@@ -47,12 +48,22 @@ export function bindRadical(
   const hasWorkflows = Object.values(manifest.handlers).some(({ plan }) => plan === "workflow");
   let isolate: Isolate | null = null;
 
-  return <Bindings>({ authenticate, cors: corsOptions, blobs, services }: RadicalOptions<Bindings> = {}) => {
+  return <Bindings>({ authenticate, cors: corsOptions, limit, blobs, services }: RadicalOptions<Bindings> = {}) => {
     if (services !== undefined) registerServices(manifest, services as Services);
     const named = new Cors(corsOptions ?? null);
     const besideDev = new Cors(corsOptions ?? null, true);
     const corsOf = (bindings: Bindings): Cors =>
       (bindings as Env).RADICAL_LOOPBACK_ORIGINS === "1" ? besideDev : named;
+
+    /** The caller of a request that may go on. */
+    const admitted = (request: Request, bindings: Bindings, handler: string | null): Promise<string | null> => {
+      const onFailed = (error: unknown): void => {
+        const message = error instanceof Error ? error.message : String(error);
+        log({ level: "warn", event: "limit_failed", location: locationOf(), handler, execution: null, message });
+      };
+      return admit({ authenticate, limit, onFailed }, request, bindings, handler);
+    };
+    const locationOf = (): string => (isolate?.place ?? NO_PLACE).location;
 
     const openFor = (bindings: Bindings, request: Request | null): Isolate => {
       if (isolate === null) {
@@ -108,7 +119,7 @@ export function bindRadical(
             cors.check(request);
             const handler = one.name(route(request, manifest));
             const callerNow = (): Promise<string | null> => callerOf(authenticate, request, bindings);
-            const caller = await callerNow();
+            const caller = await admitted(request, bindings, handler);
             const declaration = declarationOf(handler, manifest);
             const args = await readArguments(request, declaration, manifest, settings.maxBodyBytes);
             const input = { handler, declaration, args, caller, mustNotWrite: true };
@@ -155,7 +166,7 @@ export function bindRadical(
         if (!isPut(request))
           return withHeaders(await getBlob(request, () => openBlobStore(bindings as Env)), cors.headers(request));
         const { settings, place } = openFor(bindings, request);
-        const caller = await callerOf(authenticate, request, bindings);
+        const caller = await admitted(request, bindings, null);
         if (blobs === undefined && (bindings as Env).RADICAL_BLOBS_OPEN === "1") warnOpen(log, place.location);
         else if (blobs === undefined || !(await blobs.authorize(headOf(request), bindings, caller)))
           throw notAllowed(blobs === undefined);
@@ -182,7 +193,7 @@ export function bindRadical(
         one.place = place;
         one.name(of.handler);
         cors.check(request);
-        const caller = await callerOf(authenticate, request, bindings);
+        const caller = await admitted(request, bindings, of.handler);
         const question = { ...of, caller, waitMs: waitMsOf(request) ?? 0 };
         told = await one.ask(of.workflow, askWorkflow(primary, core.primary, question, traceOf(request)));
       } catch (error) {
@@ -207,7 +218,7 @@ export function bindRadical(
       const replying = exchange(env, context, request, early, async (one, { maxBodyBytes }) => {
         cors.check(request);
         const handler = one.name(route(request, manifest));
-        const caller = await callerOf(authenticate, request, env);
+        const caller = await admitted(request, env, handler);
         const identity = await one.identify(request.headers.get("idempotency-key"), caller, handler);
         const declaration = declarationOf(handler, manifest);
         const args = await readArguments(request, declaration, manifest, maxBodyBytes);
@@ -228,8 +239,14 @@ export function bindRadical(
         await collectBlobs({ ask, store, keepMs, nowMs: Date.now, start: Math.random() });
       } catch (error) {
         const message = error instanceof Error ? error.message : String(error);
-        const { location } = isolate?.place ?? NO_PLACE;
-        log({ level: "warn", event: "blobs_not_collected", location, handler: null, execution: null, message });
+        log({
+          level: "warn",
+          event: "blobs_not_collected",
+          location: locationOf(),
+          handler: null,
+          execution: null,
+          message,
+        });
       }
     };
 

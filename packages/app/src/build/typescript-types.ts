@@ -31,7 +31,7 @@ export interface GeneratedTypes {
 export const RESERVED: ReadonlySet<string> = new Set(
   (
     "AbortController AbortSignal Answered Arguments Array AsyncGenerator AsyncIterable AsyncIterableIterator ArrayBuffer Blob BlobOptions CallError CallOptions Called Calls Client ClientOptions Context CorsOptions Date Error ErrorFields " +
-    "HANDLERS HandlerName Handlers Headers JSON LIVE Live LiveEvent LiveOptions Math NonNullable Number Object Pick Promise PutOptions READ_ONLY Radical RadicalClientError RadicalOptions Readonly Refused ServiceContext Services Record Request RequestInit " +
+    "HANDLERS HandlerName Handlers Headers JSON LIVE Live LimitOptions LiveEvent LiveOptions Math NonNullable Number Object Pick Promise PutOptions READ_ONLY Radical RateLimiter RadicalClientError RadicalOptions Readonly Refused ServiceContext Services Record Request RequestInit " +
     "Response SILENT_MS SPECULATIVE STALE_MS Set Speculation SpeculationEvent String Symbol TextDecoder TypeError Uint8Array URL URLSearchParams abortCode addressOf any blobsOf bigint boolean callHandler callable createClient " +
     "createRadical crypto errorOf eventsOf fetch jsonOf lastOf linesOf liveResults location never newKey null number object openLive originOf putBlob queryOf setTimeout speculate string symbol undefined " +
     "WORKFLOW_WAIT_SECONDS Workflow WorkflowOptions WorkflowState Working postWorkflow runWorkflow startWorkflow tried unknown void wait wholeOf workflowOf"

@@ -43,6 +43,8 @@ export interface RadicalOptions<Bindings = unknown> {
   readonly authenticate?: (request: Request, env: Bindings) => string | null | Promise<string | null>;
   /** Without it only pages of the application's own origin may call. */
   readonly cors?: CorsOptions;
+  /** How many requests one address, and one caller, may send. Without it: any number. */
+  readonly limit?: LimitOptions<Bindings>;
   /** Without it nobody may put blobs in a deployment. */
   readonly blobs?: BlobOptions<Bindings>;
 ${SERVICES_OPTION}}
@@ -70,6 +72,21 @@ export interface BlobOptions<Bindings = unknown> {
    * \`CallError\` instead. It is given the head of the request, with its \`content-type\` and its \`content-length\`.
    */
   readonly authorize: (request: Request, env: Bindings, caller: string | null) => boolean | Promise<boolean>;
+}
+
+/** A binding of \`ratelimits\` in \`wrangler.jsonc\`. */
+export interface RateLimiter {
+  limit(options: { readonly key: string }): Promise<{ readonly success: boolean }>;
+}
+
+/** Workers' rate limiting counts in each of Cloudflare's locations by itself. A request over a limit is answered with 429. */
+export interface LimitOptions<Bindings = unknown> {
+  /** Counts requests by the address that they come from, before \`authenticate\` runs. \`handler\`: null for bytes of a blob. */
+  readonly perAddress?: (env: Bindings, handler: keyof Handlers | null) => RateLimiter | null;
+  /** Counts requests by their caller, after \`authenticate\`. Requests without a caller are not counted. */
+  readonly perCaller?: (env: Bindings, handler: keyof Handlers | null) => RateLimiter | null;
+  /** How long a client is told to wait that is refused, in seconds. Default: 60. */
+  readonly retryAfterSeconds?: number;
 }
 
 export interface CorsOptions {

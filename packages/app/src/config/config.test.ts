@@ -32,8 +32,32 @@ test("a name is enough; everything else has a default", () => {
   });
 });
 
+test("a machine on Fargate has as much memory as goes with its vCPUs, and each host its own fields", () => {
+  const of = (primary: object) => () => resolveConfig({ name: "a", deploy: { primary } }, FILE).deploy.aws;
+  for (const right of [{ vcpu: 0.25 }, { vcpu: 2 }, { memoryGb: 4 }, { vcpu: 8, memoryGb: 20 }, { host: "fargate" }])
+    expect(of(right)()).toEqual(right);
+  for (const [wrong, words] of [
+    [{ vcpu: 3 }, "deploy.primary.vcpu must be one of 0.25, 0.5, 1, 2, 4, 8, 16, not 3"],
+    [{ vcpu: 2, memoryGb: 2 }, "deploy.primary.memoryGb must be from 4 to 16 GB in steps of 1 with 2 vCPUs, not 2"],
+    [{ memoryGb: 1.5 }, "deploy.primary.memoryGb must be from 1 to 4 GB in steps of 1 with 0.5 vCPUs, not 1.5"],
+    [{ vcpu: 0.25, memoryGb: "1" }, 'deploy.primary.memoryGb must be a number of GB, not "1"'],
+    [{ host: "lambda" }, 'deploy.primary.host must be one of "fargate", "ec2", not "lambda"'],
+    [{ host: "ec2", vcpu: 1 }, 'deploy.primary.vcpu must be left out, or go with host: "fargate", not 1'],
+    [
+      { instanceType: "t4g.small" },
+      'deploy.primary.instanceType must be left out, or go with host: "ec2", not "t4g.small"',
+    ],
+  ] as const)
+    expect(of(wrong)).toThrow(words);
+});
+
 test("how the primary at AWS is made", () => {
-  const primary = { instanceType: "m8g.medium", zones: ["eu-central-1a", "eu-central-1c"], shellAccess: true };
+  const primary = {
+    host: "ec2",
+    instanceType: "m8g.medium",
+    zones: ["eu-central-1a", "eu-central-1c"],
+    shellAccess: true,
+  };
   const deploy = { region: "eu-central-1", primary };
   expect(resolveConfig({ name: "a", deploy }, FILE).deploy).toMatchObject({ primary: null, aws: primary });
   const own = resolveConfig({ name: "a", deploy: { primary: "https://lvi.example.com" } }, FILE).deploy;
@@ -54,7 +78,7 @@ test("how the primary at AWS is made", () => {
       'deploy.primary.alarmEmail must be a mail address, not "ann"',
       'deploy.primary.alarmTopic must be the ARN of an SNS topic like "arn:aws:sns:eu-central-1:123456789012:on-call", not "on-call"',
       "deploy.primary.shellAccess must be true or false, not 1",
-      "deploy.primary.x is not a field; the fields are instanceType, zones, alarmEmail, alarmTopic, shellAccess, tables",
+      "deploy.primary.x is not a field; the fields are host, vcpu, memoryGb, instanceType, zones, alarmEmail, alarmTopic, shellAccess, tables",
     ]
       .map((problem) => `${FILE}: ${problem}`)
       .join("\n"),

@@ -1,6 +1,6 @@
 /** The field `deploy` of `radical.config.ts`. */
 import { z } from "zod";
-import { fields, flag, text, textThat } from "./fields.ts";
+import { fields, flag, oneOf, text, textThat } from "./fields.ts";
 
 /** AWS calls its ARM types so: `t4g.micro`, `m8gd.medium`. */
 const ARM_TYPE = /^[a-z]+\d+g[a-z]*\.[a-z0-9-]+$/;
@@ -16,8 +16,35 @@ const TABLES_WORDS = `a prefix of tables, like "${TABLES_EXAMPLE}"`;
 const zonesOf = (region: string): string => `two different zones of ${region}, like `;
 const ZONES_WORDS = `${zonesOf("a region")}["eu-central-1a", "eu-central-1b"]`;
 
+/** The memory that Fargate has, in gigabytes, by vCPUs. */
+const FARGATE_MEMORY: Readonly<Record<number, readonly [least: number, most: number, step: number]>> = {
+  0.25: [0.5, 2, 0.5],
+  0.5: [1, 4, 1],
+  1: [2, 8, 1],
+  2: [4, 16, 1],
+  4: [8, 30, 1],
+  8: [16, 60, 4],
+  16: [32, 120, 8],
+};
+const VCPU_WORDS = `one of ${Object.keys(FARGATE_MEMORY)
+  .toSorted((a, b) => Number(a) - Number(b))
+  .join(", ")}`;
+const DEFAULT_VCPU = 0.5;
+
+/** Fields that only one of the hosts has. */
+const ONLY_OF = { instanceType: "ec2", vcpu: "fargate", memoryGb: "fargate" } as const;
+
 const awsPrimarySchema = fields({
-  /** Type of the two machines, an ARM one. Default: `t4g.micro`. */
+  /** The kind of the two machines: tasks of `fargate`, or instances of `ec2`. Default: `fargate`. */
+  host: oneOf(["fargate", "ec2"]).optional(),
+  /** On Fargate: vCPUs of each machine, from 0.25 to 16. Default: 0.5. */
+  vcpu: z
+    .number(VCPU_WORDS)
+    .refine((count) => count in FARGATE_MEMORY, VCPU_WORDS)
+    .optional(),
+  /** On Fargate: memory of each machine in GB. Default: twice its vCPUs, the least there is. */
+  memoryGb: z.number("a number of GB").optional(),
+  /** On EC2: type of the two machines, an ARM one. Default: `t4g.micro`. */
   instanceType: text(ARM_TYPE, 'an ARM type like "t4g.small"').optional(),
   /** Two availability zones of the region, for machine a and machine b. Default: its first two. */
   zones: z
@@ -28,7 +55,7 @@ const awsPrimarySchema = fields({
   alarmEmail: text(MAIL_ADDRESS, "a mail address").optional(),
   /** ARN of a topic of SNS that is told when an alarm goes off, such as that of an on-call service. Default: none. */
   alarmTopic: text(TOPIC, 'the ARN of an SNS topic like "arn:aws:sns:eu-central-1:123456789012:on-call"').optional(),
-  /** Lets those who may in the account open a shell on the machines, by SSM Session Manager. Default: false. */
+  /** Lets those who may in the account open a shell on the machines, by SSM Session Manager or ECS Exec. Default: false. */
   shellAccess: flag().optional(),
   /**
    * Prefixes of the tables, by environment, of those that were restored: like `{ production: "radical-shop-production-at-20261127T140000Z" }`.
@@ -37,6 +64,17 @@ const awsPrimarySchema = fields({
   tables: z
     .record(z.string(), text(TABLES, TABLES_WORDS), `an object, like { production: "${TABLES_EXAMPLE}" }`)
     .optional(),
+}).superRefine((primary, context) => {
+  const { host = "fargate", vcpu = DEFAULT_VCPU, memoryGb = 2 * vcpu } = primary;
+  const refuse = (path: string, message: string): void => context.addIssue({ code: "custom", path: [path], message });
+  for (const [field, of] of Object.entries(ONLY_OF))
+    if (of !== host && primary[field as keyof typeof ONLY_OF] !== undefined)
+      refuse(field, `left out, or go with host: "${of}"`);
+  const range = FARGATE_MEMORY[vcpu];
+  if (host !== "fargate" || range === undefined) return;
+  const [least, most, step] = range;
+  if (memoryGb < least || memoryGb > most || memoryGb % step !== 0)
+    refuse("memoryGb", `from ${least} to ${most} GB in steps of ${step} with ${vcpu} vCPUs`);
 });
 
 const isUrlList = (value: string): boolean => value.split(",").every((url) => URL.canParse(url.trim()));

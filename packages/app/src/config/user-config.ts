@@ -39,6 +39,8 @@ export interface WranglerConfig extends Readonly<Record<string, unknown>> {
   readonly vars?: Readonly<Record<string, unknown>>;
   readonly triggers?: { readonly crons?: readonly string[] };
   readonly assets?: { readonly directory?: string; readonly binding?: string };
+  /** Where the Worker runs, if not where its requests arrive. */
+  readonly placement?: Readonly<Record<string, unknown>> | undefined;
   readonly durable_objects?: { readonly bindings: readonly ClassBinding[] };
   readonly migrations?: readonly Migration[];
   readonly exports?: Readonly<Record<string, unknown>>;
@@ -152,6 +154,11 @@ function problemsOf({ project, entry, cache, hasBlobs }: ApplicationShape, their
     problems.push("assets.directory: name the folder of static files as assets in radical.config.ts");
   for (const binding of bindingNames(theirs).filter((name) => name.startsWith(RESERVED_PREFIX)))
     problems.push(`${binding}: names that begin with ${RESERVED_PREFIX} are Radical's; call it something else`);
+  const placement = placementOf(theirs.placement);
+  if (placement !== null)
+    problems.push(
+      `placement: ${placement} moves every location away from its users, and with it what Radical is for. Leave placement out; a Worker of its own can have it, and call this one`,
+    );
   if (hasBlobs && theirs.triggers?.crons?.includes(BLOB_CRON) === true)
     problems.push(`triggers.crons: ${BLOB_CRON} is when Radical collects blobs; choose another minute`);
   if (cache.kind === "durable-object" && lacksCacheClass(theirs.migrations ?? []))
@@ -160,6 +167,15 @@ function problemsOf({ project, entry, cache, hasBlobs }: ApplicationShape, their
     );
   return problems;
 }
+
+/** A placement that moves a Worker away from where its requests arrive, in words; null: it stays. */
+export function placementOf(placement: Readonly<Record<string, unknown>> | null | undefined): string | null {
+  if (placement === null || placement === undefined || placement["mode"] === "off") return null;
+  const target = PLACES.find((name) => placement[name] !== undefined);
+  return target === undefined ? null : `${target} ${String(placement[target])}`;
+}
+
+const PLACES = ["region", "host", "hostname", "mode"] as const;
 
 function lacksCacheClass(migrations: readonly Migration[]): boolean {
   return migrations.length > 0 && !migrations.some(({ new_sqlite_classes: classes }) => classes?.includes(CACHE_CLASS));

@@ -59,6 +59,8 @@ export interface FakeWorker {
   readonly classes: Set<string>;
   isOnWorkersDev: boolean;
   schedules: readonly unknown[];
+  /** As somebody has set it in the dashboard. */
+  placement?: { readonly mode: string } | undefined;
 }
 
 interface Named {
@@ -351,8 +353,10 @@ export async function startFakeCloudflare(): Promise<FakeCloudflare> {
       return { id: createHash("md5").update(name).digest("hex"), name, subdomain, tags: [], observability: {} };
     },
     "GET /workers/scripts/:name/settings": ({ parts: [name = ""] }) => {
-      const latest = latestOf(workerOf(name));
-      return { bindings: shown(latest), migration_tag: latest.migrationTag ?? undefined, tags: [] };
+      const worker = workerOf(name);
+      const latest = latestOf(worker);
+      const { placement = {} } = worker;
+      return { bindings: shown(latest), migration_tag: latest.migrationTag ?? undefined, tags: [], placement };
     },
     "PATCH /workers/scripts/:name/script-settings": ({ parts: [name = ""] }) => {
       workerOf(name);

@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { DeleteTableCommand, DynamoDBClient, PutItemCommand, UpdateTableCommand } from "@aws-sdk/client-dynamodb";
+import { DeleteTableCommand, DynamoDBClient, UpdateTableCommand } from "@aws-sdk/client-dynamodb";
 import { CloudFormationClient, GetTemplateCommand } from "@aws-sdk/client-cloudformation";
 import {
   DeleteParameterCommand,
@@ -15,7 +15,6 @@ import {
 } from "@aws-sdk/client-ssm";
 import {
   AwsPrimary,
-  advertisedBy,
   DEFAULT_PRIMARY_SETTINGS,
   type PrimaryProgress,
   type PrimarySettings,
@@ -26,10 +25,16 @@ import {
 import { newAdministrationKey, privateKeyText, publicKeyText } from "@radical/admin";
 import { primaryNames } from "@radical/deploy";
 import { type Answer, type FaultProxy, startFaultProxy } from "./fault-proxy.ts";
-import { machineTests } from "./machine.ts";
+import { lead } from "./lead.ts";
+import { machineTests, toolOf } from "./machine.ts";
 import { CREDENTIALS, hasPython, type Moto, startMoto } from "./moto.ts";
 
-const SETTINGS: PrimarySettings = { ...DEFAULT_PRIMARY_SETTINGS, application: "shop", environment: "production" };
+const SETTINGS: PrimarySettings = {
+  ...DEFAULT_PRIMARY_SETTINGS,
+  host: "ec2",
+  application: "shop",
+  environment: "production",
+};
 const TUNNELS = { a: { id: "1", token: tokenOf("1") }, b: { id: "2", token: tokenOf("2") } };
 const STORED = { a: null, b: null };
 
@@ -47,8 +52,11 @@ function artefactOf(text: string): ServerArtefact {
 }
 
 function primary(artefact: ServerArtefact = FIRST, settings: PrimarySettings = SETTINGS): AwsPrimary {
-  return new AwsPrimary(settings, { pollMs: 5, artefact: () => Promise.resolve(artefact) });
+  return new AwsPrimary(settings, { pollMs: 5, artefact: () => Promise.resolve(artefact), cloudflared: CLOUDFLARED });
 }
+
+/** In place of the one that GitHub has. */
+const CLOUDFLARED = toolOf("cloudflared");
 
 /** What was planned and told, which may hold no secret. */
 const told: unknown[] = [];
@@ -182,6 +190,7 @@ describe.skipIf(!runs)("a primary on AWS", () => {
     expect(steps).toEqual([
       "bucket was there",
       "artefact was there",
+      "cloudflared was there",
       "tables was there",
       "parameters was there",
       "stack changed",
@@ -199,7 +208,7 @@ describe.skipIf(!runs)("a primary on AWS", () => {
   });
 
   test("a second time nothing is to be done, whichever machine leads", async () => {
-    await lead("a");
+    await lead(SETTINGS, "a");
     const one = primary();
     const plan = await one.plan();
     expect(plan.changes).toEqual([]);
@@ -207,7 +216,7 @@ describe.skipIf(!runs)("a primary on AWS", () => {
     await one.apply(plan, STORED, (event) => {
       if (event.kind === "step-done") changed.push(event.changed);
     });
-    expect(changed).toEqual([false, false, false, false, false]);
+    expect(changed).toEqual([false, false, false, false, false, false]);
   });
 
   test("secrets are in the parameters and in the state, and nowhere else", async () => {
@@ -429,23 +438,6 @@ machineTests(() => moto);
 
 function withStatus({ body }: Answer, status: string): Answer {
   return { status: 200, body: body.replace(/<StackStatus>\w+</, `<StackStatus>${status}<`) };
-}
-
-/** What a server of this machine writes when it takes the leadership. */
-async function lead(node: "a" | "b"): Promise<void> {
-  await new DynamoDBClient().send(
-    new PutItemCommand({
-      TableName: `${primaryNames(SETTINGS).tablePrefix}-meta`,
-      Item: {
-        kind: { S: "leadership" },
-        name: { S: "current" },
-        epoch: { N: "1" },
-        beat: { N: "0" },
-        term_ms: { N: "5000" },
-        leader: { S: advertisedBy(node) },
-      },
-    }),
-  );
 }
 
 /** As each protocol has it. */

@@ -74,7 +74,7 @@ test.skipIf(!runs)(
     const restored = await backups.restoreTo(Date.UTC(2026, 10, 27, 14), () => undefined);
     backups.close();
     const done = await command("restore", "--from", restored, "--yes");
-    expect(done.code, done.stdout).toBe(0);
+    expect({ code: done.code, told: done.stdout }).toMatchObject({ code: 0 });
     expect(JSON.parse(done.stdout)).toMatchObject({ tables: "radical-shop-production-at-20261127T140000Z", items: 0 });
     const meta = async (prefix: string, kind: string): Promise<unknown> => {
       const key = { kind: { S: kind }, name: current };

@@ -4,6 +4,7 @@
  * Amazon Linux (packages, systemd) or the internet (cloudflared) is not run.
  */
 import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
@@ -23,6 +24,7 @@ import {
   DEFAULT_PRIMARY_SETTINGS,
   type PrimarySettings,
   type PrimaryState,
+  type Tool,
   artefactKey,
   fetchArtefact,
   nodeEnvironment,
@@ -34,7 +36,12 @@ import { CREDENTIALS, hasPython, installMoto, type Moto } from "./moto.ts";
 
 const run = promisify(execFile);
 
-const SETTINGS: PrimarySettings = { ...DEFAULT_PRIMARY_SETTINGS, application: "shop", environment: "staging" };
+const SETTINGS: PrimarySettings = {
+  ...DEFAULT_PRIMARY_SETTINGS,
+  host: "ec2",
+  application: "shop",
+  environment: "staging",
+};
 const TUNNELS = { a: { id: "1", token: "token-of-a" }, b: { id: "2", token: "token-of-b" } };
 
 interface Machine {
@@ -61,7 +68,7 @@ export function machineTests(moto: () => Moto): void {
         AWS_ENDPOINT_URL: moto().endpoint,
         AWS_ENDPOINT_URL_DYNAMODB: dynamo.endpoint,
       });
-      primary = new AwsPrimary(SETTINGS, { pollMs: 5 });
+      primary = new AwsPrimary(SETTINGS, { pollMs: 5, cloudflared: toolOf("cloudflared") });
       state = await primary.apply(await primary.plan(), TUNNELS, () => {});
     });
     afterAll(async () => {
@@ -118,6 +125,31 @@ export function machineTests(moto: () => Moto): void {
       expect((await primary.plan()).leader).toBe("b");
       second.process.kill("SIGTERM");
       expect((await once(second.process, "exit"))[0]).toBe(0);
+    });
+
+    test("a server that is dead for five minutes ends its machine, with a line of log before", async () => {
+      const machine = machineOf("a");
+      const runFolder = mkdtempSync(join(folder, "run-"));
+      const log = join(machine.etc, "dead.log");
+      const called = join(machine.etc, "systemctl.log");
+      writeFileSync(called, "");
+      const look = async (server: string): Promise<void> => {
+        const places = { RADICAL_RUN: runFolder, RADICAL_LOG: log, RADICAL_SERVER: server, RADICAL_TUNNEL: server };
+        const env = { ...machine.environment, ...places, RADICAL_LAST_WORDS_SECONDS: "0" };
+        await run(join(machine.installedAt, "node/watch.sh"), [], { env });
+      };
+      const [alive, dead] = [await answering(() => ({ status: 200 })), "http://127.0.0.1:9"];
+      writeFileSync(join(runFolder, "dead"), "28\n");
+      await look(dead);
+      // It answers again in time.
+      await look(alive.url);
+      expect(readFileSync(join(runFolder, "dead"), "utf8")).toBe("0\n");
+      writeFileSync(join(runFolder, "dead"), "29\n");
+      expect(readFileSync(called, "utf8")).toBe("");
+      await look(dead);
+      alive.http.close();
+      expect(readFileSync(called, "utf8")).toBe("poweroff\n");
+      expect(readFileSync(log, "utf8")).toMatch(/"level":"error","event":"server_dead","node":"a"/);
     });
 
     test("a standby that is killed is missed, and so is its tunnel: by what the watch says of real servers", async () => {
@@ -234,12 +266,19 @@ export function machineTests(moto: () => Moto): void {
   });
 }
 
+/** A program in place of the one that the internet has. */
+export function toolOf(text: string): Tool {
+  const bytes = Buffer.from(text);
+  const sha256 = createHash("sha256").update(bytes).digest("hex");
+  return { key: `tools/${text}`, sha256, fetch: () => Promise.resolve(bytes) };
+}
+
 /** A machine's files, in folders of this test. `systemctl` writes down how it was called. */
 function machineOf(node: NodeName): Machine {
   const root = join(folder, node);
   const [etc, bin] = [join(root, "etc"), join(root, "bin")];
   for (const path of [etc, bin]) mkdirSync(path, { recursive: true });
-  writeFileSync(join(etc, "node.env"), nodeEnvironment(SETTINGS, node, state.access.region));
+  writeFileSync(join(etc, "node.env"), nodeEnvironment(SETTINGS, node, "bucket", state.access.region));
   writeFileSync(join(bin, "systemctl"), `#!/bin/sh\necho "$@" >>"${join(etc, "systemctl.log")}"\n`);
   chmodSync(join(bin, "systemctl"), 0o755);
   return {

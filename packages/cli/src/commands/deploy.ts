@@ -65,6 +65,11 @@ const DEPLOY = {
       kind: "flag",
       words: "deploy types that stored items may not fit: handlers that read such an item fail",
     },
+    finalize: {
+      kind: "flag",
+      words:
+        "finish the upgrade to this release: the primary writes its storage anew, and no earlier release can serve it then",
+    },
     json: { kind: "flag", words: "print the result as JSON" },
   },
   notes: `Checks the handlers, the credentials and the limits of both clouds, shows what would change, asks, and then: primary →
@@ -78,6 +83,7 @@ that server: RADICAL_KEYS has that of the locations, and RADICAL_ADMIN_KEYS one 
     ["radical deploy --plan", "what would change, and nothing else"],
     ["radical deploy --yes --json", "in CI"],
     ["radical deploy --emit-template", "what CloudFormation would get; no account is asked"],
+    ["radical deploy --finalize", "after an upgrade of Radical, when you need no way back"],
     ["radical deploy --env staging", "tables, names and secrets of its own"],
     ["RADICAL_KEYS=main:… RADICAL_ADMIN_KEYS=admin:… radical deploy --primary https://lvi.example.com"],
   ],
@@ -94,7 +100,7 @@ async function run(options: DeployOptions, signal: AbortSignal): Promise<void> {
   const terminal = createTerminal({ quiet: options.json });
   const project = await loadProject(options.project);
   const target = targetOfProject(project, options.env);
-  const { primary, region, only, url, strandPending, acceptMisfits } = options;
+  const { primary, region, only, url, strandPending, acceptMisfits, finalize } = options;
   if (options.emitTemplate)
     return print(JSON.stringify(await primaryTemplate({ project, target, primary, region }), null, 2));
   const startedAtMs = performance.now();
@@ -107,6 +113,7 @@ async function run(options: DeployOptions, signal: AbortSignal): Promise<void> {
     url,
     strandPending,
     acceptMisfits,
+    finalize,
     colours: terminal.colours,
     signal,
     onEvent: (event) => show(event, target, terminal),

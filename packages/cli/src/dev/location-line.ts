@@ -19,6 +19,7 @@ const WARNINGS: Readonly<Record<LocationWarning["event"], true>> = {
   followup_refused: true,
   cache_failed: true,
   blobs_open: true,
+  limit_failed: true,
   blobs_not_collected: true,
   internal_error: true,
   service_failed: true,

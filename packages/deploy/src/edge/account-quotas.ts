@@ -1,6 +1,9 @@
-/** What the Cloudflare account has left of what a plan makes. Its API names no limits: they are those that Cloudflare documents. */
+/**
+ * What the Cloudflare account has left of what a plan makes. Its API names no limits, and an account may have more than the pages of
+ * November 2026 say, if its owner has asked for it. So what exceeds them is a hint, and Cloudflare itself refuses.
+ */
 import { messageOf } from "@radical/app/command-error";
-import type { QuotaLook, QuotaUse } from "../quotas.ts";
+import type { QuotaLook } from "../quotas.ts";
 import type { Change } from "../steps.ts";
 import { type CloudflareApi, CloudflareError } from "./cloudflare-api.ts";
 
@@ -59,8 +62,7 @@ const VPC_SERVICES: Kind = {
 };
 const KINDS = [WORKERS, CLASSES, KV_NAMESPACES, TUNNELS, VPC_SERVICES];
 
-/** With hints for what only the paid plan takes. */
-export interface AccountLook extends QuotaLook {
+export interface AccountLook extends Pick<QuotaLook, "unasked"> {
   readonly hints: readonly string[];
 }
 
@@ -73,30 +75,27 @@ export async function lookAtAccount(
 ): Promise<AccountLook> {
   const made = changes.filter(({ kind }) => kind === "make").map(({ what }) => what);
   const all = [...made, ...classes.map((name) => `${CLASSES.prefix}${name}`)];
-  const looks = await Promise.all(
-    KINDS.map(async (kind): Promise<{ readonly kind: Kind; readonly use: QuotaUse | string } | null> => {
+  const [hints, unasked]: [string[], string[]] = [[], []];
+  await Promise.all(
+    KINDS.map(async (kind) => {
       const adds = all.filter((what) => what.startsWith(kind.prefix)).length;
-      if (adds === 0) return null;
+      if (adds === 0) return;
       try {
         const { length: used } = await api.list(`/accounts/${account}${kind.path}`, kind.query);
-        const { what, paid: limit } = kind;
-        return { kind, use: { what: `${what} at Cloudflare`, used, adds, limit, fix: FIX } };
+        const hint = hintOf(kind, used + adds);
+        if (hint !== null) hints.push(hint);
       } catch (error) {
         const reason = error instanceof CloudflareError ? `status ${error.status}` : messageOf(error);
-        return { kind, use: `${kind.what} at Cloudflare (${reason})` };
+        unasked.push(`${kind.what} at Cloudflare (${reason})`);
       }
     }),
   );
-  const found = looks.filter((look) => look !== null);
-  return {
-    uses: found.map(({ use }) => use).filter((use) => typeof use !== "string"),
-    unasked: found.map(({ use }) => use).filter((use) => typeof use === "string"),
-    hints: found.flatMap(({ kind, use }) =>
-      typeof use === "string" || kind.free === null || use.used + use.adds <= kind.free
-        ? []
-        : [`there will be ${use.used + use.adds} ${kind.what}: Cloudflare takes that with the paid plan only`],
-    ),
-  };
+  return { hints, unasked };
 }
 
-const FIX = "remove what is not needed at https://dash.cloudflare.com, or ask Cloudflare for more";
+function hintOf({ what, free, paid }: Kind, count: number): string | null {
+  if (count > paid)
+    return `there will be ${count} ${what}, and by Cloudflare's pages of November 2026 it takes ${paid}: if it refuses, remove what is not needed at https://dash.cloudflare.com, or ask Cloudflare for more`;
+  if (free === null || count <= free) return null;
+  return `there will be ${count} ${what}: Cloudflare takes that with the paid plan only`;
+}

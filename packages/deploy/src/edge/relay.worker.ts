@@ -35,6 +35,7 @@ import {
   WORKFLOW_ORDERS_PATH,
   WORKFLOWS_PATH,
   type TIME_PATH,
+  UPGRADE_PATH,
 } from "@radical/protocol";
 
 interface Server {
@@ -80,6 +81,7 @@ const RELAYED: Readonly<Record<Relayed, Passage>> = {
   [WORKFLOW_HISTORY_PATH]: QUESTION,
   [WORKFLOW_ORDERS_PATH]: QUESTION,
   [DATA_PATH]: { methods: ["POST"], limit: MAX_DATA_BYTES, isStreamed: true },
+  [UPGRADE_PATH]: QUESTION,
 };
 
 const CONTENT_SUFFIX = "/content";

@@ -51,6 +51,8 @@ export interface WorkerVersions {
   detail(version: string): Promise<VersionDetail>;
   /** The version that most requests get; null: there is no such Worker. */
   serving(): Promise<VersionDetail | null>;
+  /** Where the Worker runs, if not where its requests arrive. Null: Cloudflare says nothing of it. */
+  placement(): Promise<Readonly<Record<string, unknown>> | null>;
   /** Has these versions serve, with the percentages of requests that each gets. */
   serve(versions: Readonly<Record<string, number>>, message: string): Promise<void>;
 }
@@ -110,6 +112,10 @@ export function workerVersions(api: CloudflareApi, account: string, worker: stri
       const [deployment] = (await versions.deployments()) ?? [];
       const leading = deployment === undefined ? null : leadingVersion(deployment);
       return leading === null ? null : versions.detail(leading);
+    },
+    placement: async () => {
+      const { placement } = await api.get<{ placement?: Readonly<Record<string, unknown>> }>(`${script}/settings`);
+      return placement ?? null;
     },
     serve: async (percentages, message) => {
       const listed = Object.entries(percentages).map(([id, percentage]) => ({ version_id: id, percentage }));

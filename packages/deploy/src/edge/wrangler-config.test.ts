@@ -93,7 +93,18 @@ describe("the wrangler configuration", () => {
     expect(config.migrations).toBeUndefined();
   });
 
+  test("a placement that is off stays off", () => {
+    expect(configOf({ placement: { mode: "off" } })).toMatchObject({ placement: { mode: "off" } });
+  });
+
   test.each<readonly [string, WranglerConfig, RegExp]>([
+    ["smart placement", { placement: { mode: "smart" } }, /placement: mode smart moves every location away/],
+    ["a place at a region", { placement: { region: "aws:eu-central-1" } }, /placement: region aws:eu-central-1 moves/],
+    [
+      "a place at a host",
+      { placement: { mode: "targeted", host: "db.example.com:5432" } },
+      /placement: host db\.example/,
+    ],
     ["another Worker", { main: "src/other.ts" }, /main is src\/other.ts, but .* src\/worker.ts/],
     ["static files", { assets: { directory: "./site" } }, /assets.directory/],
     ["a variable of Radical's", { vars: { RADICAL_KEY: "x" } }, /RADICAL_KEY: names that begin with/],

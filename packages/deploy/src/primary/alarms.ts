@@ -5,7 +5,7 @@
 import { SERVER_METRICS, type ServerMetric, VITAL_LIMITS } from "@radical/protocol";
 import { primaryNames } from "./names.ts";
 import type { PrimarySettings } from "./primary-deployment.ts";
-import type { Resource, Template } from "./template.ts";
+import type { Resource, Template } from "./template-parts.ts";
 
 /** The parts that are different from host to host. */
 export interface AlarmHost {

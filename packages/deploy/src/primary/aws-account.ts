@@ -67,6 +67,15 @@ const NOT_PUBLIC = {
 const REQUEST_MS = 30_000;
 const MAX_ATTEMPTS = 5;
 
+/** Of every client of the SDK. `region` null: as the SDK finds it. */
+export function clientSettings(region: string | null) {
+  return {
+    ...(region === null ? {} : { region }),
+    maxAttempts: MAX_ATTEMPTS,
+    requestHandler: { requestTimeout: REQUEST_MS, connectionTimeout: REQUEST_MS },
+  };
+}
+
 export class AwsAccount {
   readonly #cloudFormation: CloudFormationClient;
   readonly #s3: S3Client;
@@ -75,11 +84,7 @@ export class AwsAccount {
   readonly #pollMs: number;
 
   constructor({ region, pollMs }: AwsAccountOptions) {
-    const config = {
-      ...(region === null ? {} : { region }),
-      maxAttempts: MAX_ATTEMPTS,
-      requestHandler: { requestTimeout: REQUEST_MS, connectionTimeout: REQUEST_MS },
-    };
+    const config = clientSettings(region);
     this.#cloudFormation = new CloudFormationClient(config);
     // An endpoint of one's own has no names for buckets.
     const forcePathStyle =

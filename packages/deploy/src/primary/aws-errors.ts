@@ -63,10 +63,22 @@ const REMEDIES: readonly Remedy[] = [
     hint: "If that lasts, choose another region (--region). Then run the same command again.",
   },
   {
+    code: "aws_service_role",
+    matches: /service.linked role/i,
+    words: "AWS has just made the role of ECS for this account, and does not know it everywhere yet",
+    hint: "Run the same command again: it goes on from here.",
+  },
+  {
+    code: "registry_failed",
+    matches: /^RegistryError/,
+    words: "A registry of images did not do what was asked",
+    hint: "If it is Docker Hub with 429, its limit for downloads without a name is used up: wait, or run the command from another network. Then run the same command again: it goes on from here.",
+  },
+  {
     code: "machine_not_up",
-    matches: /Received \d+ FAILURE signal|resource signal|Failed to receive/i,
+    matches: /circuit breaker|did(?:n't| not) stabilize|Received \d+ FAILURE signal|resource signal|Failed to receive/i,
     words: "A machine did not come up",
-    hint: "Its log says why: stream <node>/<instance>/start in the log group of the deployment. Then run the same command again.",
+    hint: "Its log says why, in the log group of the deployment: a stream that begins with <node>/. On Fargate `aws ecs describe-services` tells more. Then run the same command again.",
   },
   {
     code: "aws_unreachable",

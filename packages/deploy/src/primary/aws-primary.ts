@@ -1,6 +1,6 @@
 /**
- * A deployment's primary in an AWS account. Beside the stack, and made before it: the bucket with the server's artefact, the tables, and the
- * secrets, which CloudFormation can't make. The stack has everything else, so it is changed as a whole or
+ * A deployment's primary in an AWS account. Beside the stack, and made before it: the server, where the machines fetch it, the tables, and
+ * the secrets, which CloudFormation can't make. The stack has everything else, so it is changed as a whole or
  * not at all.
  */
 import type { ResourceChange, Stack } from "@aws-sdk/client-cloudformation";
@@ -21,7 +21,6 @@ import { awsError, stackError } from "./aws-errors.ts";
 import {
   advertisedBy,
   bindingOf,
-  bucketName,
   type PrimaryNames,
   primaryNames,
   PROTECTED_ENVIRONMENT,
@@ -43,10 +42,15 @@ import {
   type PrimaryStep,
   type Removal,
 } from "./primary-deployment.ts";
+import { buildServerLayer, type ServerLayer } from "../image/server-image.ts";
+import { BucketStore } from "./bucket-store.ts";
+import { CLOUDFLARED, type Tool } from "./cloudflared.ts";
+import { IMAGE_SOURCES, type ImageSources, ImageStore } from "./image-store.ts";
 import { buildServerArtefact, type ServerArtefact } from "./server-artefact.ts";
+import type { ServerStore } from "./server-store.ts";
 import { machineOf, type StackState, stackStateOf, wordsOf } from "./stack-words.ts";
-import { template, type Template } from "./template.ts";
-import { artefactKey } from "./user-data.ts";
+import { template } from "./template.ts";
+import type { Template, TunnelIds } from "./template-parts.ts";
 
 const POLL_MS = 2_000;
 /** CloudFormation's clock is not ours. */
@@ -55,16 +59,23 @@ const CLOCK_TOLERANCE_MS = 60_000;
 export interface AwsPrimaryOptions {
   /** Between two looks at something that takes its time; for tests. */
   readonly pollMs?: number;
-  /** The server that the machines run; by default that of this version of Radical. */
+  /** The server that machines of EC2 run; by default that of this version of Radical. */
   readonly artefact?: () => Promise<ServerArtefact>;
+  /** The cloudflared that their bucket gets. */
+  readonly cloudflared?: Tool;
+  /** The server that machines on Fargate run. */
+  readonly layer?: () => Promise<ServerLayer>;
+  /** The images that theirs are made of. */
+  readonly images?: ImageSources;
 }
 
 /** What there is. */
 interface Found {
   readonly access: PrimaryAccess;
-  readonly bucket: string;
-  readonly bucketState: "none" | "open" | "closed";
-  readonly hasArtefact: boolean;
+  /** Changes for things that are missing where the machines fetch the server. */
+  readonly store: readonly PlannedChange[];
+  /** Removals of things that only machines of the other kind need. */
+  readonly leftover: readonly PlannedChange[];
   readonly parameters: ReadonlyMap<string, StoredParameter>;
   readonly stack: Stack | undefined;
 }
@@ -80,14 +91,19 @@ export class AwsPrimary implements PrimaryDeployment {
   readonly #settings: PrimarySettings;
   readonly #names: PrimaryNames;
   readonly #account: AwsAccount;
-  readonly #makeArtefact: () => Promise<ServerArtefact>;
-  #artefact: Promise<ServerArtefact> | null = null;
+  readonly #store: ServerStore;
+  /** That of the other host, which may have been chosen before. */
+  readonly #otherStore: ServerStore;
 
-  constructor(settings: PrimarySettings, { pollMs = POLL_MS, artefact = buildServerArtefact }: AwsPrimaryOptions = {}) {
+  constructor(settings: PrimarySettings, options: AwsPrimaryOptions = {}) {
+    const { pollMs = POLL_MS, artefact = buildServerArtefact, cloudflared = CLOUDFLARED } = options;
+    const { layer = buildServerLayer, images = IMAGE_SOURCES } = options;
     this.#settings = settings;
     this.#names = primaryNames(settings);
     this.#account = new AwsAccount({ region: settings.region, pollMs });
-    this.#makeArtefact = artefact;
+    const bucket = new BucketStore(settings, this.#account, artefact, cloudflared);
+    const repository = new ImageStore(settings, settings.region, layer, images);
+    [this.#store, this.#otherStore] = settings.host === "ec2" ? [bucket, repository] : [repository, bucket];
   }
 
   checkAccess(): Promise<PrimaryAccess> {
@@ -95,27 +111,28 @@ export class AwsPrimary implements PrimaryDeployment {
   }
 
   async plan(): Promise<PrimaryPlan> {
-    const artefact = await this.#server();
-    const found = await this.#find(artefact.sha256);
+    const artefact = await this.#store.server();
+    const found = await this.#find(artefact);
     const { access, stack } = found;
     const { stacked, leader } = await this.#withTables(access, async (tables) => ({
       stacked: await this.#tableChanges(tables),
       leader: await this.#leader(tables),
     }));
-    const wanted = await this.#wanted(stack, artefact, leader);
+    const wanted = await this.#wanted(found, artefact, leader);
     const changes = [
-      ...bucketChanges(found, artefact.sha256),
+      ...found.store,
       ...stacked,
       ...this.#parameterChanges(found),
       ...(await this.#stackChanges(stack, wanted, leader)),
+      ...found.leftover,
     ];
-    return { access, artefact: artefact.sha256, changes, template: wanted.template, leader };
+    return { access, artefact, changes, template: wanted.template, leader };
   }
 
   quotas({ access: { region }, changes }: PrimaryPlan): Promise<QuotaLook> {
-    const { instanceType } = this.#settings;
+    const { host, instanceType, vcpu } = this.#settings;
     const machines = NODES.map((node) => this.#names.tunnels[node]);
-    return this.#account.quotas({ region, instanceType, machines, changes });
+    return this.#account.quotas({ region, host, instanceType, vcpu, cluster: this.#names.stack, machines, changes });
   }
 
   async apply(
@@ -123,8 +140,8 @@ export class AwsPrimary implements PrimaryDeployment {
     tunnels: Readonly<Record<NodeName, NodeTunnel | null>>,
     progress: (event: PrimaryProgress) => void,
   ): Promise<PrimaryState> {
-    const artefact = await this.#server();
     const current = await this.plan();
+    const { artefact } = current;
     if (
       JSON.stringify(current.changes) !== JSON.stringify(plan.changes) ||
       current.access.account !== plan.access.account
@@ -134,8 +151,7 @@ export class AwsPrimary implements PrimaryDeployment {
         "The deployment has changed since the plan was made.",
         "Nothing was changed. Run the command again for a new plan.",
       );
-    const found = await this.#find(artefact.sha256);
-    const { access, bucket, parameters } = found;
+    const { access, parameters, leftover } = await this.#find(artefact);
     for (const node of NODES) {
       if (tunnels[node] === null && !parameters.has(this.#names.parameters.tunnelTokens[node]))
         throw new CommandError(
@@ -151,16 +167,8 @@ export class AwsPrimary implements PrimaryDeployment {
       progress({ kind: "step-done", step: name, tookMs: performance.now() - startedAtMs, changed });
     };
 
-    await step("bucket", `bucket ${bucket}`, async () => {
-      if (found.bucketState === "closed") return false;
-      await this.#account.makeBucket(bucket, access.region);
-      return true;
-    });
-    await step("artefact", `server ${artefact.sha256.slice(0, 12)}`, async () => {
-      if (found.hasArtefact) return false;
-      await this.#account.putObject(bucket, artefactKey(artefact.sha256), artefact.tar, artefact.sha256);
-      return true;
-    });
+    const note = (words: string): void => progress({ kind: "note", words });
+    for (const { step: name, words, run } of await this.#store.steps(access)) await step(name, words, () => run(note));
     await step("tables", `tables ${this.#names.tablePrefix}-*`, () =>
       this.#withTables(access, async (tables) => {
         const changes = await this.#tableChanges(tables);
@@ -169,8 +177,14 @@ export class AwsPrimary implements PrimaryDeployment {
       }),
     );
     await step("parameters", "secrets", () => this.#storeSecrets(parameters, tunnels));
-    await step("stack", `stack ${this.#names.stack}`, () => this.#changeStack(current, progress));
-    await this.#dropOldArtefacts(bucket, artefact.sha256);
+    await step("stack", `stack ${this.#names.stack}`, async () => {
+      // Tunnels may have got their tokens just now.
+      const { stack, parameters: stored } = await this.#find(artefact);
+      const wanted = await this.#wanted({ stack, parameters: stored }, artefact, current.leader);
+      return this.#changeStack(wanted.template, progress);
+    });
+    await this.#store.dropOthers(access);
+    if (leftover.length > 0) await this.#otherStore.remove(access);
     const state = await this.state();
     if (state === null) throw new Error(`The stack ${this.#names.stack} is gone.`);
     return state;
@@ -210,14 +224,11 @@ export class AwsPrimary implements PrimaryDeployment {
     const found = await this.#find(artefact);
     this.#checkChangeable(found.stack);
     const tables = await this.#withTables(found.access, (all) => this.#tableChanges(all));
-    return [...bucketChanges(found, artefact), ...tables, ...this.#parameterChanges(found)];
+    return [...found.store, ...tables, ...this.#parameterChanges(found)];
   }
 
   async storedTunnels(): Promise<Readonly<Record<NodeName, string | null>>> {
-    const { tunnelTokens } = this.#names.parameters;
-    const stored = await this.#account.parameters(Object.values(tunnelTokens));
-    const idOf = (node: NodeName): string | null => tunnelOf(stored.get(tunnelTokens[node])?.value ?? "");
-    return { a: idOf("a"), b: idOf("b") };
+    return this.#tunnelsOf(await this.#account.parameters(Object.values(this.#names.parameters.tunnelTokens)));
   }
 
   async addKey(kind: KeyKind): Promise<PrimaryState> {
@@ -244,10 +255,9 @@ export class AwsPrimary implements PrimaryDeployment {
 
   async planDestroy({ keepTables }: { readonly keepTables: boolean }): Promise<Removal> {
     const access = await this.#account.access();
-    const bucket = bucketName(this.#settings, access.account, access.region);
-    const [stack, bucketState, parameters, tables] = await Promise.all([
+    const [stack, stores, parameters, tables] = await Promise.all([
       this.#account.stack(this.#names.stack),
-      this.#account.bucketState(bucket),
+      Promise.all([this.#store.removals(access), this.#otherStore.removals(access)]),
       this.#account.parameters(this.#secretNames),
       this.#withTables(access, (all) => all.inspect()),
     ]);
@@ -257,7 +267,7 @@ export class AwsPrimary implements PrimaryDeployment {
       ...(stackStateOf(stack?.StackStatus).kind === "none"
         ? []
         : [remove(`stack ${this.#names.stack}`, "network, machines, their role, logs and alarms")]),
-      ...(bucketState === "none" ? [] : [remove(`bucket ${bucket}`, "the LVI server's artefact")]),
+      ...stores.flat(),
       ...[...parameters.keys()].map((name) => remove(`secret ${name}`, "")),
       ...(keepTables ? [] : there.map((table) => remove(table, "with everything that it holds"))),
     ];
@@ -269,18 +279,17 @@ export class AwsPrimary implements PrimaryDeployment {
     progress: (event: PrimaryProgress) => void,
   ): Promise<void> {
     const access = await this.#account.access();
-    const bucket = bucketName(this.#settings, access.account, access.region);
     await this.#removeStack(progress);
-    if ((await this.#account.bucketState(bucket)) !== "none") {
-      await this.#account.removeObjects(bucket, await this.#account.objectKeys(bucket));
-      await this.#account.removeBucket(bucket);
-    }
+    await this.#store.remove(access);
+    await this.#otherStore.remove(access);
     await this.#account.removeParameters(this.#secretNames);
     if (!keepTables) await this.#withTables(access, (tables) => tables.remove());
   }
 
   close(): void {
     this.#account.close();
+    this.#store.close();
+    this.#otherStore.close();
   }
 
   // ── What there is ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -294,20 +303,21 @@ export class AwsPrimary implements PrimaryDeployment {
     return [keys, administration, ...Object.values(tunnelTokens)];
   }
 
-  #server(): Promise<ServerArtefact> {
-    return (this.#artefact ??= this.#makeArtefact());
+  #tunnelsOf(stored: ReadonlyMap<string, StoredParameter>): TunnelIds {
+    const { tunnelTokens } = this.#names.parameters;
+    const idOf = (node: NodeName): string | null => tunnelOf(stored.get(tunnelTokens[node])?.value ?? "");
+    return { a: idOf("a"), b: idOf("b") };
   }
 
   async #find(artefact: string): Promise<Found> {
     const access = await this.#account.access();
-    const bucket = bucketName(this.#settings, access.account, access.region);
-    const [bucketState, parameters, stack] = await Promise.all([
-      this.#account.bucketState(bucket),
+    const [store, leftover, parameters, stack] = await Promise.all([
+      this.#store.changes(access, artefact),
+      this.#otherStore.removals(access),
       this.#account.parameters(this.#secretNames),
       this.#account.stack(this.#names.stack),
     ]);
-    const hasArtefact = bucketState !== "none" && (await this.#account.hasObject(bucket, artefactKey(artefact)));
-    return { access, bucket, bucketState, hasArtefact, parameters, stack };
+    return { access, store, leftover, parameters, stack };
   }
 
   async #withTables<T>({ region }: PrimaryAccess, run: (tables: DynamoTables) => Promise<T>): Promise<T> {
@@ -329,8 +339,13 @@ export class AwsPrimary implements PrimaryDeployment {
   }
 
   /** The template; with the one that is deployed, if there is one, since only differences count. */
-  async #wanted(stack: Stack | undefined, artefact: ServerArtefact, leader: NodeName | null): Promise<WantedStack> {
-    const of = (last: NodeName): Template => template({ settings: this.#settings, artefact: artefact.sha256, last });
+  async #wanted(
+    { stack, parameters }: Pick<Found, "stack" | "parameters">,
+    artefact: string,
+    leader: NodeName | null,
+  ): Promise<WantedStack> {
+    const tunnels = this.#tunnelsOf(parameters);
+    const of = (last: NodeName): Template => template({ settings: this.#settings, artefact, last, tunnels });
     const kind = this.#checkChangeable(stack);
     if (kind !== "ready") return { template: of(leader ?? "b"), isDeployed: false, readLeases: null };
     const deployed = await this.#account.stackTemplate(this.#names.stack);
@@ -453,7 +468,7 @@ export class AwsPrimary implements PrimaryDeployment {
     return changed;
   }
 
-  async #changeStack(plan: PrimaryPlan, progress: (event: PrimaryProgress) => void): Promise<boolean> {
+  async #changeStack(wanted: Template, progress: (event: PrimaryProgress) => void): Promise<boolean> {
     const { stack: name } = this.#names;
     let stack = await this.#account.stack(name);
     if (stackStateOf(stack?.StackStatus).kind === "failed-creation") {
@@ -461,12 +476,8 @@ export class AwsPrimary implements PrimaryDeployment {
       stack = undefined;
     }
     const exists = stackStateOf(stack?.StackStatus).kind === "ready";
-    if (exists && isSame(await this.#account.stackTemplate(name), plan.template)) return false;
-    const { changes, changeSet } = await this.#account.proposeChanges(
-      name,
-      plan.template,
-      exists ? "UPDATE" : "CREATE",
-    );
+    if (exists && isSame(await this.#account.stackTemplate(name), wanted)) return false;
+    const { changes, changeSet } = await this.#account.proposeChanges(name, wanted, exists ? "UPDATE" : "CREATE");
     if (changes.length === 0) return false;
     const sinceMs = Date.now() - CLOCK_TOLERANCE_MS;
     const before = new Set(stack === undefined ? [] : await this.#account.eventIds(name, sinceMs));
@@ -508,12 +519,6 @@ export class AwsPrimary implements PrimaryDeployment {
         `the removal of the stack ${name}`,
         `the stack is ${left.StackStatus}; what was not removed is listed in the console of CloudFormation`,
       );
-  }
-
-  /** Only when the stack has changed: until then a machine that is launched fetches the one before. */
-  async #dropOldArtefacts(bucket: string, sha256: string): Promise<void> {
-    const keys = (await this.#account.objectKeys(bucket)).filter((key) => key !== artefactKey(sha256));
-    await this.#account.removeObjects(bucket, keys);
   }
 
   // ── Keys ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -576,17 +581,6 @@ function tunnelOf(token: string): string | null {
   } catch {
     return null;
   }
-}
-
-function bucketChanges({ bucket, bucketState, hasArtefact }: Found, sha256: string): readonly PlannedChange[] {
-  const what = `bucket ${bucket}`;
-  return [
-    ...(bucketState === "none" ? [{ kind: "make", what, detail: "for the server's artefact" } as const] : []),
-    ...(bucketState === "open" ? [{ kind: "repair", what, detail: "closed to the public" } as const] : []),
-    ...(hasArtefact
-      ? []
-      : [{ kind: "make", what: `artefact ${sha256.slice(0, 12)}`, detail: "the LVI server of this version" } as const]),
-  ];
 }
 
 /** A machine is replaced for it, and no resource has its name. */

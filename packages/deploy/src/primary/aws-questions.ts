@@ -8,14 +8,28 @@ import type { STSClient } from "@aws-sdk/client-sts";
 
 /** Service by its name in addresses and signatures, with the version of its query protocol, or the target of its JSON protocol. */
 const QUERY_VERSIONS = { ec2: "2016-11-15", iam: "2010-05-08" } as const;
-const TARGETS = { servicequotas: "ServiceQuotasV20190624", dynamodb: "DynamoDB_20120810" } as const;
-const CONTENT_TYPES = { servicequotas: "application/x-amz-json-1.1", dynamodb: "application/x-amz-json-1.0" } as const;
+const TARGETS = {
+  servicequotas: "ServiceQuotasV20190624",
+  dynamodb: "DynamoDB_20120810",
+  ecs: "AmazonEC2ContainerServiceV20141113",
+} as const;
+const CONTENT_TYPES = {
+  servicequotas: "application/x-amz-json-1.1",
+  dynamodb: "application/x-amz-json-1.0",
+  ecs: "application/x-amz-json-1.1",
+} as const;
 
 export type QueryService = keyof typeof QUERY_VERSIONS;
 export type JsonService = keyof typeof TARGETS;
 
 /** As the SDK calls them in `AWS_ENDPOINT_URL_…`. */
-const ENDPOINT_NAMES = { ec2: "EC2", iam: "IAM", servicequotas: "SERVICE_QUOTAS", dynamodb: "DYNAMODB" } as const;
+const ENDPOINT_NAMES = {
+  ec2: "EC2",
+  ecs: "ECS",
+  iam: "IAM",
+  servicequotas: "SERVICE_QUOTAS",
+  dynamodb: "DYNAMODB",
+} as const;
 
 const REQUEST_MS = 10_000;
 

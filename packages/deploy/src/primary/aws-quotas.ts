@@ -5,11 +5,16 @@
 import { messageOf } from "@radical/app/command-error";
 import type { QuotaLook, QuotaUse } from "../quotas.ts";
 import { AwsRefusal, type AwsQuestions } from "./aws-questions.ts";
-import type { PlannedChange } from "./primary-deployment.ts";
+import type { PlannedChange, PrimaryHost } from "./primary-deployment.ts";
 
 export interface AwsNeeds {
   readonly region: string;
+  readonly host: PrimaryHost;
   readonly instanceType: string;
+  /** Of a machine on Fargate. */
+  readonly vcpu: number;
+  /** Name of the cluster of machines on Fargate, which do not count twice when they are replaced. */
+  readonly cluster: string;
   /** Names of the machines, which do not count twice when they are replaced. */
   readonly machines: readonly string[];
   readonly changes: readonly PlannedChange[];
@@ -30,11 +35,16 @@ const NETWORKS = { ServiceCode: "vpc", QuotaCode: "L-F678F1CE" };
 const GATEWAYS = { ServiceCode: "vpc", QuotaCode: "L-A4707A72" };
 const ENDPOINTS = { ServiceCode: "vpc", QuotaCode: "L-1B52E74A" };
 const STANDARD_VCPUS = { ServiceCode: "ec2", QuotaCode: "L-1216C47A" };
+const FARGATE_VCPUS = { ServiceCode: "fargate", QuotaCode: "L-3032A538" };
 const TABLES = { ServiceCode: "dynamodb", QuotaCode: "L-F98FE922" };
 const STACKS = { ServiceCode: "cloudformation", QuotaCode: "L-0485CB21" };
 
 /** Types whose vCPUs have one quota together: A, C, D, H, I, M, R, T and Z. */
 const STANDARD_TYPE = /^(?!dl|hpc|inf|mac|trn)[acdhimrtz][a-z]*\d/;
+
+/** In one request. */
+const MOST_TASKS = 100;
+const UNITS_OF_A_VCPU = 1_024;
 
 /** Each is asked for by itself: what is not answered is told, and stops nothing. */
 export async function lookAtQuotas(ask: AwsQuestions, needs: AwsNeeds): Promise<QuotaLook> {
@@ -55,7 +65,7 @@ export async function lookAtQuotas(ask: AwsQuestions, needs: AwsNeeds): Promise<
 }
 
 function questionsOf(ask: AwsQuestions, needs: AwsNeeds): readonly Question[] {
-  const { region, instanceType, changes, stacks } = needs;
+  const { region, host, instanceType, vcpu, cluster, changes, stacks } = needs;
   const makes = changes.filter(({ kind }) => kind === "make").map(({ what }) => what);
   const tables = makes.filter((what) => what.startsWith("table ")).length;
   const hasMachines = changes.some(({ kind, what }) => kind !== "remove" && /^machine [ab]$/.test(what));
@@ -89,16 +99,35 @@ function questionsOf(ask: AwsQuestions, needs: AwsNeeds): readonly Question[] {
             limit: () => limitOf(ask, ENDPOINTS),
           },
           { what: `CloudFormation stacks in ${region}`, adds: 1, used: stacks, limit: () => limitOf(ask, STACKS) },
-          { what: "roles (IAM)", adds: 1, used: summed("Roles"), limit: summed("RolesQuota") },
           {
-            what: "instance profiles (IAM)",
-            adds: 1,
-            used: summed("InstanceProfiles"),
-            limit: summed("InstanceProfilesQuota"),
+            what: "roles (IAM)",
+            adds: host === "ec2" ? 1 : 2,
+            used: summed("Roles"),
+            limit: summed("RolesQuota"),
+          },
+          ...(host === "ec2"
+            ? [
+                {
+                  what: "instance profiles (IAM)",
+                  adds: 1,
+                  used: summed("InstanceProfiles"),
+                  limit: summed("InstanceProfilesQuota"),
+                },
+              ]
+            : []),
+        ]
+      : []),
+    ...(hasMachines && host === "fargate"
+      ? [
+          {
+            what: `vCPUs on Fargate (on demand) in ${region}`,
+            adds: 2 * vcpu,
+            used: () => usedFargateVCpus(ask, cluster),
+            limit: () => limitOf(ask, FARGATE_VCPUS),
           },
         ]
       : []),
-    ...(hasMachines && STANDARD_TYPE.test(instanceType)
+    ...(hasMachines && host === "ec2" && STANDARD_TYPE.test(instanceType)
       ? [
           {
             what: `vCPUs of standard machines (on demand) in ${region}`,
@@ -192,6 +221,48 @@ async function usedVCpus(ask: AwsQuestions, machines: readonly string[]): Promis
       );
       return sum + cores! * threads!;
     }, 0);
+}
+
+/** Of all tasks on Fargate, but for those of this cluster. */
+async function usedFargateVCpus(ask: AwsQuestions, except: string): Promise<number> {
+  const clusters = await allOf(ask, "ListClusters", {}, "clusterArns");
+  let units = 0;
+  for (const cluster of clusters.filter((arn) => !arn.endsWith(`/${except}`))) {
+    const tasks = await allOf(ask, "ListTasks", { cluster, launchType: "FARGATE" }, "taskArns");
+    for (let from = 0; from < tasks.length; from += MOST_TASKS) {
+      const described = await ask.json<{ readonly tasks?: readonly { readonly cpu?: string }[] }>(
+        "ecs",
+        "DescribeTasks",
+        {
+          cluster,
+          tasks: tasks.slice(from, from + MOST_TASKS),
+        },
+      );
+      for (const { cpu } of described.tasks ?? []) units += Number(cpu ?? 0);
+    }
+  }
+  return units / UNITS_OF_A_VCPU;
+}
+
+/** Of one question to ECS: as many as there are. */
+async function allOf(
+  ask: AwsQuestions,
+  operation: string,
+  input: object,
+  field: "clusterArns" | "taskArns",
+): Promise<readonly string[]> {
+  const all: string[] = [];
+  let nextToken: string | undefined;
+  do {
+    const page = await ask.json<Partial<Record<typeof field, readonly string[]>> & { readonly nextToken?: string }>(
+      "ecs",
+      operation,
+      nextToken === undefined ? input : { ...input, nextToken },
+    );
+    all.push(...(page[field] ?? []));
+    nextToken = page.nextToken;
+  } while (nextToken !== undefined);
+  return all;
 }
 
 async function countTables(ask: AwsQuestions): Promise<number> {

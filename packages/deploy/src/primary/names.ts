@@ -29,6 +29,8 @@ export interface PrimaryNames {
   readonly tablePrefix: string;
   /** Of the servers' own logs: each line is JSON. */
   readonly logGroup: string;
+  /** Of images, for machines on Fargate. */
+  readonly repository: string;
   /** Of the other programs of their machines. */
   readonly machineLogGroup: string;
   /** Namespace of the metrics. */
@@ -60,6 +62,7 @@ export function primaryNames({
     stack: name,
     tablePrefix: tables ?? name,
     logGroup: path,
+    repository: name,
     machineLogGroup: `${path}/machines`,
     metrics: `Radical/${application}/${environment}`,
     parameters: {

@@ -7,6 +7,8 @@
  *   radical-parameters      each minute: keys and the tunnel's token, as the account has them
  *   radical-watch           every ten seconds: a leader that can't be reached, or a silent server, is started again; a line of log a minute
  */
+import { dockerfile, imageFiles } from "../image/image-files.ts";
+import { CLOUDFLARED } from "./cloudflared.ts";
 import { SERVER_HOST, SERVER_PORT } from "./names.ts";
 
 /** In the artefact, and where it is unpacked: /opt/radical. */
@@ -14,16 +16,36 @@ export type FileTexts = Readonly<Record<string, string>>;
 
 export const INSTALLED_AT = "/opt/radical";
 
-/** As Cloudflare's release notes have it for cloudflared-linux-arm64. */
-const CLOUDFLARED = {
-  version: "2026.9.3",
-  sha256: "aaeb2d7d0da3614634c7e03ab13487a1522c2e79165ed2929cfe23d5e95b326d",
-} as const;
-
 /** The tunnel's own health, on the loopback interface. */
-const TUNNEL_METRICS = "127.0.0.1:20241";
+export const TUNNEL_METRICS = "127.0.0.1:20241";
 
 const SERVER_UNIT = "radical-lvi-server";
+
+/** Takes from the server and the tunnel all that neither of them needs. */
+const SANDBOX = `NoNewPrivileges=yes
+CapabilityBoundingSet=
+AmbientCapabilities=
+PrivateDevices=yes
+PrivateTmp=yes
+ProtectClock=yes
+ProtectControlGroups=yes
+ProtectHome=yes
+ProtectHostname=yes
+ProtectKernelLogs=yes
+ProtectKernelModules=yes
+ProtectKernelTunables=yes
+ProtectProc=invisible
+ProtectSystem=strict
+RemoveIPC=yes
+RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX AF_NETLINK
+RestrictNamespaces=yes
+RestrictRealtime=yes
+RestrictSUIDSGID=yes
+LockPersonality=yes
+SystemCallArchitectures=native
+SystemCallFilter=@system-service
+SystemCallFilter=~@privileged
+SystemCallErrorNumber=EPERM`;
 
 /**
  * The unit of the server, for any Linux with systemd 247 or later. It expects the artefact in /opt/radical, Node 24 as
@@ -57,30 +79,7 @@ SupplementaryGroups=radical
 StateDirectory=radical
 WorkingDirectory=%S/radical
 UMask=0077
-NoNewPrivileges=yes
-CapabilityBoundingSet=
-AmbientCapabilities=
-PrivateDevices=yes
-PrivateTmp=yes
-ProtectClock=yes
-ProtectControlGroups=yes
-ProtectHome=yes
-ProtectHostname=yes
-ProtectKernelLogs=yes
-ProtectKernelModules=yes
-ProtectKernelTunables=yes
-ProtectProc=invisible
-ProtectSystem=strict
-RemoveIPC=yes
-RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX AF_NETLINK
-RestrictNamespaces=yes
-RestrictRealtime=yes
-RestrictSUIDSGID=yes
-LockPersonality=yes
-SystemCallArchitectures=native
-SystemCallFilter=@system-service
-SystemCallFilter=~@privileged
-SystemCallErrorNumber=EPERM
+${SANDBOX}
 
 [Install]
 WantedBy=multi-user.target
@@ -121,19 +120,13 @@ LimitCORE=0
 StandardOutput=append:/var/log/radical/tunnel.log
 StandardError=append:/var/log/radical/tunnel.log
 
+# It faces the network, so it may not ask who this machine is: the role has all tables.
+IPAddressDeny=169.254.169.254 fd00:ec2::254
+
 DynamicUser=yes
-NoNewPrivileges=yes
-CapabilityBoundingSet=
-PrivateDevices=yes
-PrivateTmp=yes
-ProtectControlGroups=yes
-ProtectHome=yes
-ProtectKernelModules=yes
-ProtectKernelTunables=yes
-ProtectSystem=strict
-RestrictNamespaces=yes
-LockPersonality=yes
-SystemCallArchitectures=native
+UMask=0077
+MemoryDenyWriteExecute=yes
+${SANDBOX}
 
 [Install]
 WantedBy=multi-user.target
@@ -216,6 +209,8 @@ if [ "$token" = changed ] && systemctl --quiet is-active radical-tunnel; then sy
 `;
 }
 
+/** A server that has not answered for five minutes, since systemd starts it again and again, needs another machine. */
+const DEAD_LOOKS = 30;
 /** The part of the scripts that writes lines into the server's log. */
 const LINES = `LOG="\${RADICAL_LOG:-/var/log/radical/server.log}"
 # line <level> <event> <more fields, as JSON>
@@ -282,6 +277,17 @@ if [ "$silent" -ge 12 ]; then
   systemctl restart ${SERVER_UNIT}
 fi
 echo "$silent" >"$RUN/silent"
+
+# The group launches another machine in place of one that has ended.
+dead=0
+if [ "$server" = 0 ]; then dead=$(( $(count dead) + 1 )); fi
+echo "$dead" >"$RUN/dead"
+if [ "$dead" -ge ${DEAD_LOOKS} ]; then
+  line error server_dead "$state"
+  # The line is to leave the machine before that.
+  sleep "\${RADICAL_LAST_WORDS_SECONDS:-15}"
+  systemctl poweroff
+fi
 `;
 }
 
@@ -334,8 +340,7 @@ cat >/etc/logrotate.d/radical <<END
 }
 END
 
-curl --silent --show-error --fail --location --retry 5 --output /usr/local/bin/cloudflared \\
-  https://github.com/cloudflare/cloudflared/releases/download/${CLOUDFLARED.version}/cloudflared-linux-arm64
+aws s3 cp --only-show-errors "s3://$RADICAL_BUCKET/${CLOUDFLARED.key}" /usr/local/bin/cloudflared
 echo "${CLOUDFLARED.sha256}  /usr/local/bin/cloudflared" | sha256sum --check --strict
 chmod 0755 /usr/local/bin/cloudflared
 
@@ -361,6 +366,7 @@ exit 1
 /** Those of a machine of the stack, by their path in the artefact. */
 export function nodeFiles(): FileTexts {
   return {
+    [`${SERVER_UNIT}.service`]: serverUnit(),
     "node/install.sh": installScript(),
     "node/parameters.sh": parametersScript(),
     "node/watch.sh": watchScript(),
@@ -374,30 +380,13 @@ export function nodeFiles(): FileTexts {
   };
 }
 
-/** Those for a server that the developer hosts. */
-export function hostingFiles(): FileTexts {
-  return { [`${SERVER_UNIT}.service`]: serverUnit(), Dockerfile: dockerfile() };
-}
-
-/** Of the image's user. */
-const STATE_FOLDER = "/var/lib/radical";
-
-/** For the folder that the artefact is unpacked into. */
-function dockerfile(): string {
-  return `# The LVI server of Radical. Keys come in RADICAL_KEYS or as a file (RADICAL_KEYS_FILE); see docs/operations.md.
-FROM node:24-slim
-COPY package.json /opt/radical/
-COPY dist /opt/radical/dist
-# The database of the default storage, sqlite:radical.sqlite, lies here: give the volume a name to keep it.
-RUN install -d -o node -g node -m 0700 ${STATE_FOLDER}
-WORKDIR ${STATE_FOLDER}
-VOLUME ${STATE_FOLDER}
-ENV NODE_ENV=production RADICAL_HOST=0.0.0.0 RADICAL_PORT=${SERVER_PORT}
-USER node
-EXPOSE ${SERVER_PORT}
-# The server handles it itself and starts no processes: it needs no init before it.
-STOPSIGNAL SIGTERM
-HEALTHCHECK --interval=10s --timeout=5s --start-period=30s CMD ["node", "-e", "fetch('http://127.0.0.1:' + process.env.RADICAL_PORT + '/healthz').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
-CMD ["node", "/opt/radical/dist/main.js"]
-`;
+/** Those for a server that the developer hosts, beside its own files. */
+export function hostingFiles(server: FileTexts): FileTexts {
+  const { version } = JSON.parse(server["package.json"]!) as { readonly version: string };
+  const image = imageFiles();
+  return {
+    [`${SERVER_UNIT}.service`]: serverUnit(),
+    ...image,
+    Dockerfile: dockerfile(version, [...Object.keys(server), ...Object.keys(image)]),
+  };
 }

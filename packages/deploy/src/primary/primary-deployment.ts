@@ -14,17 +14,25 @@ import type { AdministrationKey, DeploymentKey } from "@radical/admin";
 import type { QuotaLook } from "../quotas.ts";
 import type { DeploymentName } from "./names.ts";
 
+export type PrimaryHost = "fargate" | "ec2";
+
 export interface PrimarySettings extends DeploymentName {
   /** Where the machines and the tables are; null: as the AWS SDK finds it (AWS_REGION, the profile). */
   readonly region: string | null;
-  /** An ARM type. */
+  /** The kind of the two machines: tasks of Fargate, or instances of EC2. */
+  readonly host: PrimaryHost;
+  /** Of a machine of EC2: an ARM type. */
   readonly instanceType: string;
+  /** Of a machine on Fargate. */
+  readonly vcpu: number;
+  /** Of a machine on Fargate. */
+  readonly memoryGb: number;
   /** Two availability zones; null: the first two of the region. */
   readonly zones: readonly [string, string] | null;
   /** The mail address, and the topic of SNS, that are told of alarms. Both null: alarms are only in the console. */
   readonly alarmEmail: string | null;
   readonly alarmTopic: string | null;
-  /** Lets those who may in the account open a shell by SSM Session Manager. */
+  /** Lets those who may in the account open a shell: by SSM Session Manager, or by ECS Exec. */
   readonly shellAccess: boolean;
   /** How long its read leases last; 0: it grants none. */
   readonly readLeaseMs: number;
@@ -34,7 +42,10 @@ export interface PrimarySettings extends DeploymentName {
 
 export const DEFAULT_PRIMARY_SETTINGS = {
   region: null,
+  host: "fargate",
   instanceType: "t4g.micro",
+  vcpu: 0.5,
+  memoryGb: 1,
   zones: null,
   alarmEmail: null,
   alarmTopic: null,
@@ -81,12 +92,22 @@ export interface NodeTunnel {
   readonly token: string;
 }
 
-export type PrimaryStep = "bucket" | "artefact" | "tables" | "parameters" | "stack";
+export type PrimaryStep =
+  | "bucket"
+  | "artefact"
+  | "cloudflared"
+  | "repository"
+  | "images"
+  | "tables"
+  | "parameters"
+  | "stack";
 
 /** What happens while a plan is applied, for the lines on the terminal. */
 export type PrimaryProgress =
   | { readonly kind: "step"; readonly step: PrimaryStep; readonly words: string }
   | { readonly kind: "step-done"; readonly step: PrimaryStep; readonly tookMs: number; readonly changed: boolean }
+  /** Something that takes its time has begun within a step. */
+  | { readonly kind: "note"; readonly words: string }
   /** Something that CloudFormation says of a resource. */
   | { readonly kind: "resource"; readonly what: string; readonly status: string; readonly reason: string | null };
 

@@ -3,7 +3,8 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { buildServerArtefact, type ServerArtefact, tarOf } from "./server-artefact.ts";
+import { buildServerArtefact, type ServerArtefact } from "./server-artefact.ts";
+import { tarOf } from "./tar.ts";
 
 let folder: string;
 let artefact: ServerArtefact;

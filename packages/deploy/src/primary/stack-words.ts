@@ -1,5 +1,5 @@
 /** The resources of the template, and the states of a stack, in the words of somebody who does not know CloudFormation. */
-import type { NodeName } from "@radical/protocol";
+import { NODES, type NodeName } from "@radical/protocol";
 
 const WORDS: Readonly<Record<string, string>> = {
   Network: "network",
@@ -16,6 +16,8 @@ const WORDS: Readonly<Record<string, string>> = {
   Firewall: "firewall: nothing comes in",
   Role: "role of the machines",
   Profile: "role of the machines",
+  StartRole: "role that starts the machines",
+  Cluster: "cluster of the machines",
   Logs: "log group of the servers",
   MachineLogs: "log group of the machines",
   Dashboard: "dashboard",
@@ -23,6 +25,10 @@ const WORDS: Readonly<Record<string, string>> = {
   LaunchB: "machine b",
   MachineA: "machine a",
   MachineB: "machine b",
+  TaskA: "machine a",
+  TaskB: "machine b",
+  ServiceA: "machine a",
+  ServiceB: "machine b",
   Alarms: "topic for alarms by mail",
 };
 
@@ -53,8 +59,8 @@ export function wordsOf(logicalId: string): string {
 }
 
 export function machineOf(logicalId: string): NodeName | null {
-  if (/^(?:Machine|Launch)A$/.test(logicalId)) return "a";
-  return /^(?:Machine|Launch)B$/.test(logicalId) ? "b" : null;
+  const [, letter] = /^(?:Machine|Launch|Service|Task)([AB])$/.exec(logicalId) ?? [];
+  return NODES.find((node) => node.toUpperCase() === letter) ?? null;
 }
 
 /** What can be done with a stack in a state. */

@@ -4,9 +4,16 @@ import { SERVER_METRICS } from "@radical/protocol";
 import { nodeFiles } from "./node-files.ts";
 import { DEFAULT_PRIMARY_SETTINGS, type PrimarySettings } from "./primary-deployment.ts";
 import { wordsOf } from "./stack-words.ts";
-import { groupOf, template, type Template } from "./template.ts";
+import { groupOf } from "./ec2-host.ts";
+import { template } from "./template.ts";
+import type { Template } from "./template-parts.ts";
 
-const SETTINGS: PrimarySettings = { ...DEFAULT_PRIMARY_SETTINGS, application: "shop", environment: "production" };
+const SETTINGS: PrimarySettings = {
+  ...DEFAULT_PRIMARY_SETTINGS,
+  host: "ec2",
+  application: "shop",
+  environment: "production",
+};
 const ARTEFACT = "5eca2e55e94e997577dbcadd0de02f524bd50952ebb33f1402c4ee5da44f8c7d";
 
 const made = template({ settings: SETTINGS, artefact: ARTEFACT, last: "b" });
@@ -176,6 +183,28 @@ test("it is small enough to be sent as it is", () => {
     const { UserData } = LaunchTemplateData as { UserData: { "Fn::Base64": { "Fn::Sub": string } } };
     expect(Buffer.byteLength(UserData["Fn::Base64"]["Fn::Sub"])).toBeLessThan(16_384);
   }
+});
+
+test("a machine that can't be made ends itself after a pause, so that its group launches another one", () => {
+  for (const { LaunchTemplateData } of ofType(made, "AWS::EC2::LaunchTemplate")) {
+    expect(LaunchTemplateData).toMatchObject({ InstanceInitiatedShutdownBehavior: "terminate" });
+    const { UserData } = LaunchTemplateData as { UserData: { "Fn::Base64": { "Fn::Sub": string } } };
+    expect(UserData["Fn::Base64"]["Fn::Sub"]).toMatch(
+      /if \[ \$code -eq 0 \]; then return; fi\n[^\n]*\n {2}shutdown --poweroff \+5\n/,
+    );
+  }
+});
+
+test("what faces the network is kept from the metadata of its machine, and has the sandbox of the server", () => {
+  const files = nodeFiles();
+  const settings = (unit: string): readonly string[] =>
+    files[unit]!.split("\n").filter((line) =>
+      /^(?:Protect|Private|Restrict|SystemCall|Capability|NoNew|Lock|LimitCORE)/.test(line),
+    );
+  const [server, tunnel] = ["radical-lvi-server.service", "node/systemd/radical-tunnel.service"].map(settings);
+  expect(tunnel).toEqual(server);
+  expect(tunnel!.length).toBeGreaterThan(15);
+  expect(files["node/systemd/radical-tunnel.service"]).toContain("\nIPAddressDeny=169.254.169.254 fd00:ec2::254\n");
 });
 
 test("every timer has its unit, and every unit its script", () => {

@@ -1,70 +1,35 @@
 /**
  * The CloudFormation template of a deployment's primary: a pure function, so that it can be printed, compared and checked
- * without an account. It has what computes and holds nothing: a network without a way in, two machines, their role, logs
- * and alarms. Tables, secrets and the artefact outlive it and are made beside it (docs/decisions/beside-the-stack.md).
+ * without an account. It has what computes and holds nothing: a network without a way in, two machines (`ec2-host.ts`,
+ * `fargate-host.ts`), their role, logs and alarms. Tables, secrets and the artefact outlive it and are made beside it (docs/decisions/beside-the-stack.md).
  */
 import { alarms, type AlarmHost } from "./alarms.ts";
-import { bucketName, primaryNames } from "./names.ts";
 import { NODES, type NodeName } from "@radical/protocol";
+import { ec2Host } from "./ec2-host.ts";
+import { fargateHost } from "./fargate-host.ts";
+import { primaryNames } from "./names.ts";
 import type { PrimarySettings } from "./primary-deployment.ts";
-import { userData } from "./user-data.ts";
+import { ref, type Resource, sub, tags, type Template, type TunnelIds } from "./template-parts.ts";
 
 export interface TemplateInput {
   readonly settings: PrimarySettings;
   /** SHA-256 of the server's artefact. */
   readonly artefact: string;
+  /** The tunnels whose tokens are stored: a machine on Fargate is replaced if its tunnel is another one. Default: none. */
+  readonly tunnels?: TunnelIds;
   /** Replaced after the other one is up again: the machine that leads. */
   readonly last: NodeName;
-}
-
-export interface Template {
-  readonly AWSTemplateFormatVersion: "2010-09-09";
-  readonly Description: string;
-  readonly Resources: Readonly<Record<string, Resource>>;
-  readonly Outputs: Readonly<Record<"Artefact" | "Last" | "ReadLeases" | "Tables", Output>>;
-}
-
-interface Output {
-  readonly Description: string;
-  readonly Value: string;
-}
-
-export interface Resource {
-  readonly Type: string;
-  readonly Properties?: Readonly<Record<string, unknown>>;
-  readonly DependsOn?: string | readonly string[];
-  readonly CreationPolicy?: unknown;
-  readonly UpdatePolicy?: unknown;
 }
 
 /** The first two networks of a block that nothing else is connected to. */
 const NETWORK = "10.71.0.0/24";
 const SUBNETS: Readonly<Record<NodeName, string>> = { a: "10.71.0.0/26", b: "10.71.0.64/26" };
 
-/** Resolved by EC2 whenever a machine is launched, so that each starts with the patches of its day. */
-const IMAGE = "resolve:ssm:/aws/service/ami-amazon-linux-latest/al2023-ami-kernel-default-arm64";
-
-/** From the launch of a machine until it says that it is up. */
-const START_LIMIT = "PT15M";
-
 const LOG_DAYS = 30;
 
-const TABLE_ACTIONS = [
-  "BatchGetItem",
-  "BatchWriteItem",
-  "ConditionCheckItem",
-  "DeleteItem",
-  // Neither CreateTable nor DeleteTable: a table that is gone must not come back empty by itself.
-  "DescribeTable",
-  "DescribeTimeToLive",
-  "GetItem",
-  "PutItem",
-  "Query",
-  "Scan",
-  "UpdateItem",
-].map((action) => `dynamodb:${action}`);
+const NO_TUNNELS: TunnelIds = { a: null, b: null };
 
-/** By the lines of their watch. */
+/** By the line that their watch writes each minute: a script on EC2, the server itself on Fargate. */
 const MACHINES: AlarmHost = {
   logs: "Logs",
   patterns: {
@@ -74,24 +39,21 @@ const MACHINES: AlarmHost = {
   },
 };
 
-/** The logical id of a machine's Auto Scaling group. */
-export function groupOf(node: NodeName): string {
-  return `Machine${node.toUpperCase()}`;
-}
-
-export function template({ settings, artefact, last }: TemplateInput): Template {
+export function template({ settings, artefact, last, tunnels = NO_TUNNELS }: TemplateInput): Template {
   const names = primaryNames(settings);
   const first = NODES.find((node) => node !== last)!;
+  const host =
+    settings.host === "ec2"
+      ? ec2Host(settings, artefact, [first, last])
+      : fargateHost(settings, artefact, [first, last], tunnels);
   return {
     AWSTemplateFormatVersion: "2010-09-09",
     Description: `Primary of the Radical application ${settings.application}, environment ${settings.environment}`,
     Resources: {
       ...network(settings, names.stack),
-      ...permissions(settings),
       Logs: logGroup(names.logGroup),
       MachineLogs: logGroup(names.machineLogGroup),
-      ...machine(settings, first, artefact, null),
-      ...machine(settings, last, artefact, first),
+      ...host,
       ...alarms(settings, MACHINES),
     },
     Outputs: {
@@ -184,142 +146,4 @@ function network({ zones }: PrimarySettings, name: string): Template["Resources"
       },
     },
   };
-}
-
-// ── Permissions ──────────────────────────────────────────────────────────────────────────────────────────────────────
-
-function permissions(settings: PrimarySettings): Template["Resources"] {
-  const { logGroup: logs, machineLogGroup, parameters, tablePrefix } = primaryNames(settings);
-  const arn = (service: string, resource: string): unknown =>
-    sub(`arn:\${AWS::Partition}:${service}:\${AWS::Region}:\${AWS::AccountId}:${resource}`);
-  const allow = (Action: string | readonly string[], Resource: unknown) => ({ Effect: "Allow", Action, Resource });
-  const bucket = bucketName(settings, "${AWS::AccountId}", "${AWS::Region}");
-  return {
-    Role: {
-      Type: "AWS::IAM::Role",
-      Properties: {
-        AssumeRolePolicyDocument: {
-          Version: "2012-10-17",
-          Statement: [{ Effect: "Allow", Action: "sts:AssumeRole", Principal: { Service: "ec2.amazonaws.com" } }],
-        },
-        ...(settings.shellAccess
-          ? { ManagedPolicyArns: [sub("arn:${AWS::Partition}:iam::aws:policy/AmazonSSMManagedInstanceCore")] }
-          : {}),
-        Policies: [
-          {
-            PolicyName: "primary",
-            PolicyDocument: {
-              Version: "2012-10-17",
-              Statement: [
-                allow(
-                  TABLE_ACTIONS,
-                  ["items", "executions", "parts", "overflow", "keys", "meta"].flatMap((table) => [
-                    arn("dynamodb", `table/${tablePrefix}-${table}`),
-                    ...(table === "executions" ? [arn("dynamodb", `table/${tablePrefix}-${table}/index/*`)] : []),
-                  ]),
-                ),
-                allow("ssm:GetParameters", arn("ssm", `parameter${parameters.prefix}/*`)),
-                allow("s3:GetObject", sub(`arn:\${AWS::Partition}:s3:::${bucket}/servers/*`)),
-                allow(
-                  ["logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"],
-                  [logs, machineLogGroup].map((group) => arn("logs", `log-group:${group}:*`)),
-                ),
-              ],
-            },
-          },
-        ],
-      },
-    },
-    Profile: { Type: "AWS::IAM::InstanceProfile", Properties: { Roles: [ref("Role")] } },
-  };
-}
-
-// ── Machines ─────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-/** `after`: the machine that must be up again before this one is replaced. */
-function machine(
-  settings: PrimarySettings,
-  node: NodeName,
-  artefact: string,
-  after: NodeName | null,
-): Template["Resources"] {
-  const letter = node.toUpperCase();
-  const name = primaryNames(settings).tunnels[node];
-  const group = groupOf(node);
-  return {
-    [`Launch${letter}`]: {
-      Type: "AWS::EC2::LaunchTemplate",
-      Properties: {
-        LaunchTemplateData: {
-          ImageId: IMAGE,
-          InstanceType: settings.instanceType,
-          IamInstanceProfile: { Arn: attribute("Profile", "Arn") },
-          MetadataOptions: { HttpTokens: "required", HttpPutResponseHopLimit: 1, HttpEndpoint: "enabled" },
-          // Not throttled when it has work to do; what that may cost stands in the documentation.
-          ...(settings.instanceType.startsWith("t") ? { CreditSpecification: { CpuCredits: "unlimited" } } : {}),
-          NetworkInterfaces: [{ DeviceIndex: 0, AssociatePublicIpAddress: true, Groups: [ref("Firewall")] }],
-          BlockDeviceMappings: [
-            {
-              DeviceName: "/dev/xvda",
-              Ebs: { VolumeSize: 8, VolumeType: "gp3", Encrypted: true, DeleteOnTermination: true },
-            },
-          ],
-          TagSpecifications: ["instance", "volume"].map((ResourceType) => ({ ResourceType, Tags: tags(name) })),
-          UserData: { "Fn::Base64": sub(userData(settings, node, artefact, group)) },
-        },
-      },
-    },
-    [group]: {
-      Type: "AWS::AutoScaling::AutoScalingGroup",
-      // A machine fetches its packages when it is launched.
-      DependsOn: [
-        "RouteOut",
-        `SubnetRoutes${letter}`,
-        "ArtefactsRoute",
-        "TablesRoute",
-        "Logs",
-        "MachineLogs",
-        ...(after === null ? [] : [groupOf(after)]),
-      ],
-      CreationPolicy: { ResourceSignal: { Count: 1, Timeout: START_LIMIT } },
-      UpdatePolicy: {
-        AutoScalingRollingUpdate: {
-          MinInstancesInService: 0,
-          MaxBatchSize: 1,
-          WaitOnResourceSignals: true,
-          PauseTime: START_LIMIT,
-          SuspendProcesses: ["ReplaceUnhealthy", "AZRebalance", "ScheduledActions"],
-        },
-      },
-      Properties: {
-        MinSize: "1",
-        MaxSize: "1",
-        DesiredCapacity: "1",
-        VPCZoneIdentifier: [ref(`Subnet${letter}`)],
-        LaunchTemplate: {
-          LaunchTemplateId: ref(`Launch${letter}`),
-          Version: attribute(`Launch${letter}`, "LatestVersionNumber"),
-        },
-        Tags: [{ Key: "Name", Value: name, PropagateAtLaunch: true }],
-      },
-    },
-  };
-}
-
-// ── Parts of templates ───────────────────────────────────────────────────────────────────────────────────────────────
-
-function ref(logicalId: string): unknown {
-  return { Ref: logicalId };
-}
-
-function attribute(logicalId: string, name: string): unknown {
-  return { "Fn::GetAtt": [logicalId, name] };
-}
-
-function sub(text: string): unknown {
-  return { "Fn::Sub": text };
-}
-
-function tags(name: string): readonly { readonly Key: string; readonly Value: string }[] {
-  return [{ Key: "Name", Value: name }];
 }

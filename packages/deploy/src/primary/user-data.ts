@@ -28,10 +28,11 @@ rm ${folder}.tar
 }
 
 /** The file that the scripts of a machine begin with. */
-export function nodeEnvironment(settings: NodeSettings, node: NodeName, region: string): string {
+export function nodeEnvironment(settings: NodeSettings, node: NodeName, bucket: string, region: string): string {
   const { logGroup, machineLogGroup, metrics, parameters, tablePrefix } = primaryNames(settings);
   return `AWS_REGION=${region}
 RADICAL_NODE=${node}
+RADICAL_BUCKET=${bucket}
 RADICAL_TABLES=${tablePrefix}
 RADICAL_PARAMETERS=${parameters.prefix}
 RADICAL_LOG_GROUP=${logGroup}
@@ -43,6 +44,9 @@ RADICAL_DEPLOYMENT=${settings.application}-${settings.environment}
 `;
 }
 
+/** Between two machines that could not be made. */
+const RETRY_MINUTES = 5;
+
 /** `group`: logical id of the machine's Auto Scaling group, which waits to be told how it went. */
 export function userData(settings: NodeSettings, node: NodeName, artefact: string, group: string): string {
   const bucket = bucketName(settings, "${AWS::AccountId}", "${AWS::Region}");
@@ -52,12 +56,15 @@ told() {
   code=$?
   dnf install --assumeyes --quiet aws-cfn-bootstrap || true
   /opt/aws/bin/cfn-signal --exit-code $code --stack \${AWS::StackName} --resource ${group} --region \${AWS::Region} || true
+  if [ $code -eq 0 ]; then return; fi
+  echo "this machine ends itself in ${RETRY_MINUTES} minutes, and its group launches another one"
+  shutdown --poweroff +${RETRY_MINUTES}
 }
 trap told EXIT
 export AWS_REGION=\${AWS::Region} AWS_DEFAULT_REGION=\${AWS::Region}
 mkdir -p /etc/radical
 cat >/etc/radical/node.env <<'END'
-${nodeEnvironment(settings, node, "${AWS::Region}")}END
+${nodeEnvironment(settings, node, bucket, "${AWS::Region}")}END
 ${fetchArtefact(bucket, artefact, INSTALLED_AT)}${INSTALLED_AT}/node/install.sh
 `;
 }

@@ -312,8 +312,23 @@ describe.skipIf(!hasDynamoDbLocal())("DynamoDB", () => {
     });
 
     test("those of another schema are refused", async () => {
-      await changeLayout("SET #schema = :value", "4", { "#schema": "schema" });
-      await expect(open(prefix)).rejects.toThrow(`The table ${prefix}-meta has schema 4, not 3`);
+      await changeLayout("SET #schema = :value, written = :value", "4", { "#schema": "schema" });
+      await expect(open(prefix)).rejects.toThrow(
+        `The table ${prefix}-meta has schema 4, which servers read that know schema 4, and this one knows up to 3`,
+      );
+      await changeLayout("SET #schema = :value, written = :value", "2", { "#schema": "schema" });
+      await expect(open(prefix)).rejects.toThrow("has schema 2, and this release upgrades none before 3");
+    });
+
+    test("those of a schema that a later release has added to are served, and kept", async () => {
+      await changeLayout("SET written = :value", "4");
+      const reopened = await open(prefix);
+      try {
+        const { epoch } = (await reopened.acquireLeadership(await reopened.readLeadership(), 1_000, 0))!;
+        expect(await reopened.upgrade(epoch, true)).toMatchObject({ written: 4, readableFrom: 3, newest: 3 });
+      } finally {
+        await reopened.close();
+      }
     });
 
     test("beside those of somebody else none is made", async () => {

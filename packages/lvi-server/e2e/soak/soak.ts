@@ -1,6 +1,6 @@
 /**
- * Loads a server process, whose memory is small, with all that takes memory: large values, listeners that do not read, big
- * bodies, requests that wait, heavy handlers, tasks. Each turn does all of it at once, and ends when all is answered.
+ * Loads a server process whose memory is small with all that takes memory. There are large values, listeners that do not read, big
+ * bodies, requests that wait, heavy handlers and tasks. Each turn does all of it at once, and ends when all is answered.
  */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { type IncomingMessage, request as httpRequest } from "node:http";

@@ -138,10 +138,10 @@ export interface ListenersOptions {
   readonly entryOfSpan?: (span: UnitId) => Entry | null;
   readonly policy?: LeasePolicy;
   readonly bounds?: ListenerBounds;
-  /** As in the options of the core. */
-  readonly sessionNumber?: (n: number) => number;
   /** Whether nothing of the unit is told to a location. Left out: of no unit. */
   readonly isPrivate?: (unit: UnitId) => boolean;
+  /** As in the options of the core. */
+  readonly sessionNumber?: (n: number) => number;
 }
 
 export class Listeners {
@@ -164,8 +164,8 @@ export class Listeners {
     entryOfSpan,
     policy,
     bounds = DEFAULT_BOUNDS,
-    sessionNumber = (n) => n,
     isPrivate,
+    sessionNumber = (n) => n,
   }: ListenersOptions) {
     this.#bounds = bounds;
     this.#entryOf = entryOfSpan ?? (() => null);

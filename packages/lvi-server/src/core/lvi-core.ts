@@ -440,8 +440,8 @@ export class LviCore {
       emit: (effect) => void this.#effects.push(this.#afterNaming(effect)),
       entryOfSpan: (span) => this.#spanNow(span, null),
       policy: options.leasePolicy,
-      sessionNumber: options.sessionNumber,
       isPrivate: (unit) => this.#modules.ruled.isPrivate(unit),
+      sessionNumber: options.sessionNumber,
     });
     const { moduleUses = new Map(), moduleIndexes = new Map(), moduleTables, indexes = new Map() } = recovered;
     const { current = null } = recovered;

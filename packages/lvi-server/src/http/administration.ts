@@ -32,6 +32,7 @@ import { toBase64 } from "../base64.ts";
 import type { Sample, SampledActivation } from "../core/sampling.ts";
 import type { Engine } from "../engine.ts";
 import type { LogRing } from "../log-ring.ts";
+import type { SchemaState } from "../storage/storage.ts";
 import { LineStream, type Streaming } from "./line-stream.ts";
 
 /** A question as it was sent. */
@@ -251,6 +252,12 @@ export function readScheduleQuestion({ handler, action }: Asked): ScheduleQuesti
   const known = SCHEDULE_ACTIONS.find((one) => one === action);
   if (known === undefined) throw new MalformedError(`action is none of ${SCHEDULE_ACTIONS.join(", ")}`);
   return { handler, action: known };
+}
+
+/** The order names the schema that it leads to, so that it means the same to whoever takes it. Throws a MalformedError. */
+export function checkUpgradeOrder({ to }: Asked, schema: SchemaState | null): void {
+  if (schema !== null && to !== schema.newest)
+    throw new MalformedError(`the upgrade of this server leads to schema ${schema.newest}, not ${String(to)}`);
 }
 
 /** Throws a MalformedError. */

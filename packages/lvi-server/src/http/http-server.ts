@@ -33,6 +33,8 @@ import {
   TooLargeError,
   UnknownAbiError,
   UnknownSectionError,
+  UnknownVersionError,
+  type UpgradeStatus,
   traceContextOf,
   readCacheQuestion,
   readTaskListQuestion,
@@ -49,7 +51,16 @@ import { armed, type Failpoint, failpoint } from "../failpoints.ts";
 import type { Log } from "../log.ts";
 import type { Metrics } from "../metrics.ts";
 import { orderCaches } from "../worker-caches.ts";
-import { livesAnswer, logAnswer, readScheduleQuestion, readTimeMove, samplesAnswer } from "./administration.ts";
+import { RELEASE } from "../release.ts";
+import type { SchemaState } from "../storage/storage.ts";
+import {
+  checkUpgradeOrder,
+  livesAnswer,
+  logAnswer,
+  readScheduleQuestion,
+  readTimeMove,
+  samplesAnswer,
+} from "./administration.ts";
 import { readAlarm } from "./alarms.ts";
 import { administrativeClaimOf, checkBody } from "./administrative-requests.ts";
 import { AskedOnce } from "./asked-once.ts";
@@ -67,6 +78,8 @@ export interface HttpOptions {
   readonly metrics: Metrics;
   readonly now: () => number;
   readonly state: () => ServerState;
+  /** Of the storage; null: it was not read yet. */
+  readonly schema: () => SchemaState | null;
   /** How often an answer that goes on shows that it does. */
   readonly heartbeatMs?: number;
   /** The name of this server's deployment. Left out: it was told none. */
@@ -105,6 +118,8 @@ export interface Serving {
   /** Whether the module is of no application: locations do not get to it. */
   readonly isAside: (hash: ModuleHash) => boolean;
   readonly hasModule: (hash: ModuleHash) => boolean;
+  /** Moves the storage to the newest schema. Rejects with a StorageError. */
+  readonly finishUpgrade: () => Promise<SchemaState>;
   /** Checks a module, makes it durable and known. Throws a RadicalError. */
   readonly registerModule: (
     hash: ModuleHash,
@@ -447,6 +462,13 @@ function perform(route: Route, options: Surroundings, exchange: Exchange): void 
           .engine.orderWorkflows(order)
           .then((results) => answer(json(200, results)), fail);
       });
+    case "upgrade":
+      return receiveQuestion(options, exchange, (asked) => {
+        checkUpgradeOrder(asked, options.schema());
+        serving(options)
+          .finishUpgrade()
+          .then((schema) => answer(json(200, upgradeStatus(schema))), fail);
+      });
     case "time":
       return receiveQuestion(options, exchange, (asked) => {
         const moved = (aheadMs: number | null): void => {
@@ -526,8 +548,10 @@ function noSchedule({ handler }: ScheduleQuestion): RadicalError {
   return new RadicalError("not_found", `the handler ${handler} has no schedule`, hint);
 }
 
-function statusOf({ state: stateOf, now }: HttpOptions): ServerStatus {
+function statusOf({ state: stateOf, now, schema: schemaOf }: HttpOptions): ServerStatus {
   const state = stateOf();
+  const schema = schemaOf();
+  const upgrade = schema && upgradeStatus(schema);
   if (state.kind === "not-serving")
     return {
       state: state.reason,
@@ -538,10 +562,16 @@ function statusOf({ state: stateOf, now }: HttpOptions): ServerStatus {
       setsLeft: null,
       readLeases: null,
       services: null,
+      upgrade,
     };
   const { load, setsLeft, readLeases, services } = state.engine;
   const { pending, overdue } = load;
-  return { state: state.kind, epoch: state.epoch, timeMs: now(), pending, overdue, setsLeft, readLeases, services };
+  const { kind, epoch } = state;
+  return { state: kind, epoch, timeMs: now(), pending, overdue, setsLeft, readLeases, services, upgrade };
+}
+
+function upgradeStatus({ written, newest }: SchemaState): UpgradeStatus {
+  return { written, newest, release: RELEASE };
 }
 
 /** In a word, as `/readyz` has it, `serving` for ready. */
@@ -725,7 +755,7 @@ function errorAnswer(error: unknown, log: Log): Answer {
   if (error instanceof RadicalError) return { status: error.status, body: error.toBody(), type: "application/json" };
   if (error instanceof TooLargeError)
     return errorAnswer(new RadicalError("message_too_large", error.message, "send less"), log);
-  if (error instanceof UnknownAbiError || error instanceof UnknownSectionError)
+  if (error instanceof UnknownAbiError || error instanceof UnknownSectionError || error instanceof UnknownVersionError)
     return errorAnswer(new RadicalError("malformed_message", error.message, error.hint), log);
   if (error instanceof MalformedError) {
     const malformed = new RadicalError(

@@ -6,6 +6,8 @@ export type StorageObserver = (operation: string, tookMs: number, failure: "none
 
 /** The names of the operations in metrics and logs. Dashboards know these names, so they outlive the names of the methods. */
 const OPERATIONS = {
+  readSchema: "read_schema",
+  upgrade: "upgrade",
   readLeadership: "read_lease",
   acquireLeadership: "acquire_lease",
   renewLeadership: "renew_lease",

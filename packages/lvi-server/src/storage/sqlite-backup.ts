@@ -13,7 +13,9 @@ import { isHiddenTable, tableOf } from "@radical/protocol";
 import { type Leadership, setBackLeadership } from "../core/leadership.ts";
 import type { BackupContent } from "./backup-content.ts";
 import { openItems } from "./items.ts";
-import { leadershipIn, lockFile, SCHEMA_VERSION, setLeadershipIn } from "./sqlite-storage.ts";
+import { isServed } from "./schema.ts";
+import { SQLITE_SCHEMAS } from "./schemas.ts";
+import { leadershipIn, lockFile, schemaIn, setLeadershipIn } from "./sqlite-storage.ts";
 import { StorageError } from "./storage.ts";
 
 export interface PutBack extends BackupContent {
@@ -76,10 +78,10 @@ export async function checkBackup(file: string): Promise<BackupContent> {
     try {
       const [fault] = database.prepare("PRAGMA integrity_check(1)").all() as { readonly integrity_check: string }[];
       if (fault?.integrity_check !== "ok") throw new Error(fault?.integrity_check ?? "SQLite can't check it");
-      const { number } = database.prepare("SELECT number FROM meta WHERE name = 'schema'").get() as { number: number };
-      if (number !== SCHEMA_VERSION)
+      const schema = schemaIn(database);
+      if (!isServed(schema, SQLITE_SCHEMAS))
         throw new Error(
-          `its schema has version ${number}, not ${SCHEMA_VERSION}. Use the version of Radical that has made it`,
+          `it has schema ${schema.written}, which this release does not serve. Use the release of Radical that has made it`,
         );
       const countOf = (sql: string): number => (database.prepare(sql).get() as { readonly n: number }).n;
       counts = {

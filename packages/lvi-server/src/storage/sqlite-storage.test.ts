@@ -3,12 +3,21 @@ import { chmod, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { CborWriter, commitId, type ContentHash, type ExecutionId, type ModuleHash, unitId } from "@radical/protocol";
+import {
+  ABI_VERSION,
+  CborWriter,
+  commitId,
+  type ContentHash,
+  type ExecutionId,
+  type ModuleHash,
+  unitId,
+} from "@radical/protocol";
 import { describe, expect, test, vi } from "vitest";
 import { hashOfResult, isHashedCall } from "../core/call-hash.ts";
 import { completionHash, type Intent, type OutcomeKept } from "../core/intent.ts";
 import { KeyRing } from "../http/keys.ts";
-import { SCHEMA_VERSION, SqliteStorage } from "./sqlite-storage.ts";
+import { WrongSchemaError } from "./schema.ts";
+import { SqliteStorage } from "./sqlite-storage.ts";
 import { complete, describeStorage, loadAll } from "./storage-conformance.ts";
 
 async function inFolder<T>(run: (file: string) => Promise<T>): Promise<T> {
@@ -33,6 +42,13 @@ function timesFound(file: string, text: string): number {
     for (let at = bytes.indexOf(text); at >= 0; at = bytes.indexOf(text, at + 1)) count++;
   }
   return count;
+}
+
+/** Leads, as a server does before it reads anything: a file of an older schema is upgraded. Gives the epoch. */
+async function lead(storage: SqliteStorage, isFinished = false): Promise<number> {
+  const { epoch } = (await storage.acquireLeadership(await storage.readLeadership(), 1_000, 0))!;
+  await storage.upgrade(epoch, isFinished);
+  return epoch;
 }
 
 describe("in a file", () => {
@@ -125,6 +141,7 @@ describe("in a file", () => {
       `);
       old.close();
       const storage = new SqliteStorage(file);
+      await lead(storage);
       const known = { hash: "aa", plans: new Map([["f", "sliced"]]), usedAtMs: 5, registeredAtMs: 4 };
       expect(await storage.modules()).toEqual([known]);
       const named = { ...known, hash: "bb" as ModuleHash, plans: new Map(), indexes: ["users=email"] };
@@ -152,7 +169,9 @@ describe("in a file", () => {
       `);
       old.close();
       const storage = new SqliteStorage(file);
-      expect(await storage.recover(3)).toMatchObject([{ handler: "f", environment: { timeMs: 5, caller: null } }]);
+      expect(await storage.recover(await lead(storage))).toMatchObject([
+        { handler: "f", environment: { timeMs: 5, caller: null } },
+      ]);
       await storage.close();
     }));
 
@@ -168,10 +187,13 @@ describe("in a file", () => {
       `);
       old.close();
       const [first, second] = [new SqliteStorage(file), new SqliteStorage(file)];
+      expect(await first.readSchema()).toEqual({ written: 1, readableFrom: 1, newest: 8, abi: ABI_VERSION });
+      expect(await lead(first)).toBe(4);
       expect(await first.modules()).toEqual([
         { hash: "aa", plans: new Map([["f", "sliced"]]), usedAtMs: null, registeredAtMs: null },
       ]);
-      expect((await second.readLeadership()).epoch).toBe(3);
+      expect(await second.readLeadership()).toMatchObject({ epoch: 4, beat: 1 });
+      expect(await second.readSchema()).toMatchObject({ written: 8, readableFrom: 8 });
       await Promise.all([first.close(), second.close()]);
     }));
 
@@ -184,8 +206,9 @@ describe("in a file", () => {
       old.close();
       expect(timesFound(file, "Sup3rSecret")).toBe(2);
       const storage = new SqliteStorage(file, HASHES);
+      const epoch = await lead(storage);
       const [done, pending] = ["1", "2"].map((digit) => digit.padStart(32, "0") as ExecutionId);
-      const record = await storage.lookUp(3, done!);
+      const record = await storage.lookUp(epoch, done!);
       if (record?.state !== "done") throw new Error("not done");
       const value = new CborWriter().text("t0ken-of-ann").finish();
       expect(record.done).toMatchObject({
@@ -200,7 +223,7 @@ describe("in a file", () => {
       expect(record.done.resultHash).toBe(hashOfResult(record.done.call!, writesHash, HASHES));
       // It would tell who has the file whether an outcome that he tries is the one.
       expect(timesFound(file, writesHash)).toBe(0);
-      expect(await storage.recover(3)).toMatchObject([
+      expect(await storage.recover(epoch)).toMatchObject([
         {
           executionId: pending,
           retained: true,
@@ -211,7 +234,6 @@ describe("in a file", () => {
         },
       ]);
       expect((await storage.modules()).length).toBe(1);
-      expect((await storage.readLeadership()).epoch).toBe(3);
       // Also while the server runs, and in the pages that are free.
       expect(timesFound(file, "Sup3rSecret")).toBe(0);
       await storage.collect({ doneBeforeMs: 9, toldBeforeMs: 0, limit: 10 });
@@ -231,11 +253,13 @@ describe("in a file", () => {
         whole.call(this, sql);
       });
       const first = new SqliteStorage(file, HASHES);
+      const epoch = await lead(first);
       full.mockRestore();
       expect(first.notice).toMatch(/could not be rewritten \(database or disk is full\)/);
-      expect(await first.recover(3)).toMatchObject([{ handler: "login" }]);
+      expect(await first.recover(epoch)).toMatchObject([{ handler: "login" }]);
       await first.close();
       const second = new SqliteStorage(file, HASHES);
+      await lead(second);
       expect(second.notice).toBe(null);
       expect(timesFound(file, "Sup3rSecret")).toBe(0);
       await second.close();
@@ -248,8 +272,9 @@ describe("in a file", () => {
       old.close();
       const storage = new SqliteStorage(file, HASHES);
       expect(await storage.readLeadership()).toEqual({ epoch: 3, beat: 7, termMs: 5_000, readLeaseMs: 0 });
-      expect(await storage.lookUp(3, "2".padStart(32, "0") as ExecutionId)).toMatchObject({ state: "pending" });
       const claimed = await storage.acquireLeadership(await storage.readLeadership(), 1_000, 300);
+      await storage.upgrade(4, false);
+      expect(await storage.lookUp(4, "2".padStart(32, "0") as ExecutionId)).toMatchObject({ state: "pending" });
       expect(claimed).toMatchObject({ epoch: 4, readLeaseMs: 300 });
       await storage.close();
       const again = new SqliteStorage(file, HASHES);
@@ -264,26 +289,83 @@ describe("in a file", () => {
       old.exec(await readFile(new URL("fixtures/schema-4.sql", import.meta.url), "utf8"));
       old.close();
       const storage = new SqliteStorage(file);
-      expect(await storage.lookUp(3, "1".padStart(32, "0") as ExecutionId)).toMatchObject({ done: { call: null } });
+      const epoch = await lead(storage);
+      expect(await storage.lookUp(epoch, "1".padStart(32, "0") as ExecutionId)).toMatchObject({ done: { call: null } });
       expect(timesFound(file, "Sup3rSecret")).toBe(0);
       await storage.close();
     }));
 
-  test("a file of an older schema is not upgraded under a server that uses it, and one of a newer schema is refused", () =>
+  test("a file of an older schema is not upgraded by a server that only opens it, nor under another one", () =>
     inFolder(async (file) => {
       const old = new DatabaseSync(file);
       old.exec(await readFile(new URL("fixtures/schema-4.sql", import.meta.url), "utf8"));
       const server = new DatabaseSync(`${file}.lock`);
       server.exec("BEGIN EXCLUSIVE");
-      expect(() => new SqliteStorage(file)).toThrow(
-        `A server of an older version uses it (schema 4, not ${SCHEMA_VERSION})`,
-      );
+      const storage = new SqliteStorage(file);
+      await storage.readLeadership();
       expect(old.prepare("SELECT count(*) AS n FROM intents").get()).toEqual({ n: 2 });
+      await expect(lead(storage)).rejects.toThrow(`${file} can't be upgraded from schema 4: another server uses it`);
+      expect(old.prepare("SELECT count(*) AS n FROM intents").get()).toEqual({ n: 2 });
+      expect(await storage.readSchema()).toMatchObject({ written: 4 });
       server.close();
-      old.prepare("UPDATE meta SET number = ? WHERE name = 'schema'").run(SCHEMA_VERSION + 1);
       old.close();
+      await storage.close();
+    }));
+
+  test("a server that has lost the leadership upgrades nothing", () =>
+    inFolder(async (file) => {
+      const old = new DatabaseSync(file);
+      old.exec(await readFile(new URL("fixtures/schema-5.sql", import.meta.url), "utf8"));
+      old.close();
+      const [first, second] = [new SqliteStorage(file, HASHES), new SqliteStorage(file, HASHES)];
+      const { epoch } = (await first.acquireLeadership(await first.readLeadership(), 1_000, 0))!;
+      await second.acquireLeadership(await second.readLeadership(), 1_000, 0);
+      expect(await first.upgrade(epoch, true)).toBe(null);
+      expect(await first.readSchema()).toMatchObject({ written: 5 });
+      await Promise.all([first.close(), second.close()]);
+    }));
+
+  /** As a later release leaves it. */
+  const later = (file: string, readableFrom: number): void => {
+    const database = new DatabaseSync(file);
+    database.exec(`UPDATE meta SET number = 9 WHERE name = 'written';
+      UPDATE meta SET number = ${readableFrom} WHERE name = 'schema';
+      UPDATE meta SET number = number + 1 WHERE name = 'beat'`);
+    if (readableFrom === 8) database.exec("ALTER TABLE items ADD COLUMN later TEXT");
+    database.close();
+  };
+
+  test("a schema of a later release that this one can serve is served, and kept", () =>
+    inFolder(async (file) => {
+      await new SqliteStorage(file).close();
+      later(file, 8);
+      const storage = new SqliteStorage(file);
+      const epoch = await lead(storage, true);
+      expect(await storage.readSchema()).toEqual({ written: 9, readableFrom: 8, newest: 8, abi: ABI_VERSION });
+      const write = { unit: unitId("t", "x"), value: Uint8Array.of(1), commitId: commitId(epoch, 1) };
+      const id = "1".padStart(32, "0") as ExecutionId;
+      expect(await storage.commit(epoch, { records: [{ id, expects: "new", becomes: null }], items: [write] })).toEqual(
+        {
+          kind: "applied",
+        },
+      );
+      expect(await storage.load([write.unit], 10)).toEqual(
+        new Map([[write.unit, { commitId: write.commitId, value: write.value }]]),
+      );
+      await storage.close();
+    }));
+
+  test("a schema of a later release is refused at the start, and by a server that waits already", () =>
+    inFolder(async (file) => {
+      const storage = new SqliteStorage(file);
+      const seen = await storage.readLeadership();
+      later(file, 9);
+      // It has seen the leadership before.
+      expect(await storage.acquireLeadership(seen, 1_000, 0)).toBe(null);
+      await expect(storage.readLeadership()).rejects.toThrow(WrongSchemaError);
+      await storage.close();
       expect(() => new SqliteStorage(file)).toThrow(
-        `its schema has version ${SCHEMA_VERSION + 1}, not ${SCHEMA_VERSION}`,
+        `${file} has schema 9, which servers read that know schema 9, and this one knows up to 8. A later release has finished its upgrade here`,
       );
     }));
 

@@ -38,8 +38,10 @@ import {
   type KeyRange,
   type LaneCursor,
   type LanePage,
+  type SchemaState,
   type Storage,
   StorageError,
+  type StorageSchema,
   type StoredModule,
   type StoredUnit,
   type TaskListCursor,
@@ -48,11 +50,13 @@ import {
   type WorkflowPage,
   type TaskSelection,
 } from "./storage.ts";
+import { checkSchema, newestOf, schemasAhead, stateOf, WrongSchemaError } from "./schema.ts";
+import { SQLITE_SCHEMAS } from "./schemas.ts";
 import { type Rows, SqliteTasks, TASKS_SCHEMA } from "./sqlite-tasks.ts";
 import { SqliteWorkflows, WORKFLOWS_SCHEMA } from "./sqlite-workflows.ts";
 
-/** The version of the schema that a file has once this storage has opened it. */
-export const SCHEMA_VERSION = 8;
+/** The schema of the statements below: what a file of an earlier one is made. Later ones have theirs in `schemas.ts`. */
+const BASE_SCHEMA = 8;
 
 /** A scan of more rows takes enough time of one turn of the loop. */
 const ROWS_OF_TURN = 100;
@@ -222,6 +226,7 @@ export class SqliteStorage implements Storage {
   readonly isExclusive: boolean;
   readonly #database: DatabaseSync;
   readonly #file: string;
+  readonly #hasher: CallHasher | null;
   /**
    * Holds an operating-system lock as long as its process lives: who gets it knows that the holder of the leadership is dead,
    * if that one had it, and need not wait its leadership out.
@@ -245,6 +250,7 @@ export class SqliteStorage implements Storage {
    */
   constructor(file: string, hasher: CallHasher | null = null, openMs = OPEN_MS) {
     this.#file = file;
+    this.#hasher = hasher;
     this.isExclusive = file === ":memory:";
     let database: DatabaseSync | null = null;
     try {
@@ -254,47 +260,90 @@ export class SqliteStorage implements Storage {
       const busyMs = Math.min(OPEN_BUSY_MS, openMs);
       this.#database.exec(`PRAGMA busy_timeout = ${busyMs}; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON;`);
       patiently(openMs, () => this.#database.exec("PRAGMA journal_mode = WAL"));
-      patiently(openMs, () => this.#prepareSchema(hasher));
+      patiently(openMs, () => this.#makeTables());
+      this.#checkSchema();
       this.#database.exec(`PRAGMA busy_timeout = ${BUSY_MS}`);
     } catch (error) {
       database?.close();
+      if (error instanceof WrongSchemaError) throw error;
       throw new StorageError("none", `${file} can't be used as the data file: ${messageOf(error)}`, error);
     }
   }
 
-  /** Makes the tables, or of those of an older schema the ones of this. One server does; the others find them made. */
-  #prepareSchema(hasher: CallHasher | null): void {
-    let isSplit = false;
+  /** Of a new file. One that is there stays as it is until its server leads: `upgrade`. */
+  #makeTables(): void {
     this.#database.exec("BEGIN IMMEDIATE");
     try {
       this.#database.exec("CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, number INTEGER NOT NULL) STRICT");
-      const found = this.#number("schema") ?? SCHEMA_VERSION;
-      if (found > SCHEMA_VERSION || found < 1)
-        throw new Error(
-          `its schema has version ${found}, not ${SCHEMA_VERSION}. A server of a newer version has made it: start that version`,
-        );
-      if (found < SCHEMA_VERSION) {
-        this.#checkUnused(found);
-        for (let from = found; from < SCHEMA_VERSION; from++) this.#database.exec(UPGRADES[from] ?? "");
+      if (this.#number("schema") === null) {
+        this.#database.exec(SCHEMA);
+        const { versions } = SQLITE_SCHEMAS;
+        for (const { change } of versions) this.#database.exec(change);
+        const { schema, readableFrom } = newestOf(SQLITE_SCHEMAS);
+        this.#run("INSERT INTO meta VALUES ('schema', ?), ('written', ?)", readableFrom, schema);
+        this.#addLeadership();
       }
-      this.#database.exec(SCHEMA);
-      this.#addLanes();
-      if (found < SCHEMA_VERSION) {
-        if (found <= LAST_UNSPLIT) this.#split(hasher);
-        this.#set("schema", SCHEMA_VERSION);
-        isSplit = found <= LAST_UNSPLIT;
-      }
-      this.#run("INSERT OR IGNORE INTO meta VALUES ('schema', ?), ('epoch', 0), ('beat', 0)", SCHEMA_VERSION);
-      this.#run(
-        "INSERT OR IGNORE INTO meta VALUES ('term_ms', 0), ('guarded_epoch', 0), ('has_old_pages', 0), ('read_lease_ms', 0)",
-      );
-      if (isSplit) this.#set("has_old_pages", 1);
       this.#database.exec("COMMIT");
     } catch (error) {
       this.#rollBack();
       throw error;
     }
-    if (this.#number("has_old_pages") === 1) this.#dropOldPages();
+  }
+
+  /** Files of earlier schemas lack some of it. Their servers pass over what they do not know. */
+  #addLeadership(): void {
+    this.#database.exec("CREATE TABLE IF NOT EXISTS leader (url TEXT NOT NULL) STRICT");
+    this.#run(
+      `INSERT OR IGNORE INTO meta VALUES ('epoch', 0), ('beat', 0), ('term_ms', 0), ('guarded_epoch', 0), ('has_old_pages', 0),
+         ('read_lease_ms', 0)`,
+    );
+  }
+
+  /** Throws a WrongSchemaError. */
+  #checkSchema(): StorageSchema {
+    const kept = schemaOf((name) => this.#number(name));
+    checkSchema(this.#file, kept, SQLITE_SCHEMAS);
+    return kept;
+  }
+
+  readSchema(): Promise<SchemaState> {
+    return this.#enqueue(() => stateOf(this.#checkSchema(), SQLITE_SCHEMAS));
+  }
+
+  async upgrade(epoch: number, isFinished: boolean): Promise<SchemaState | null> {
+    const moved = await this.#enqueue(() => {
+      if (this.#number("epoch") !== epoch) return null;
+      const kept = this.#checkSchema();
+      const ahead = schemasAhead(kept, SQLITE_SCHEMAS, isFinished);
+      if (kept.written <= BASE_SCHEMA) this.#makeBase(kept.written);
+      for (const { schema, change } of ahead) if (schema > BASE_SCHEMA) this.#database.exec(change);
+      const last = ahead.at(-1);
+      if (last === undefined) return stateOf(kept, SQLITE_SCHEMAS);
+      this.#run("INSERT OR IGNORE INTO meta VALUES ('written', 0)");
+      this.#set("schema", last.readableFrom);
+      this.#set("written", last.schema);
+      // A server that waits sees the schema before it takes over.
+      this.#run("UPDATE meta SET number = number + 1 WHERE name = 'beat'");
+      return stateOf({ written: last.schema, readableFrom: last.readableFrom }, SQLITE_SCHEMAS);
+    });
+    if (moved !== null && this.#number("has_old_pages") === 1) this.#dropOldPages();
+    return moved;
+  }
+
+  /** Of an earlier schema. The base itself grows until the first release: it gets what it lacks. */
+  #makeBase(schema: number): void {
+    // A server of an earlier version that goes on would look for tables that are no longer there.
+    if (schema < BASE_SCHEMA && !this.isExclusive && this.#guard === null)
+      throw new StorageError(
+        "none",
+        `${this.#file} can't be upgraded from schema ${schema}: another server uses it. Stop that server before this one starts`,
+      );
+    for (let from = schema; from < BASE_SCHEMA; from++) this.#database.exec(UPGRADES[from] ?? "");
+    this.#database.exec(SCHEMA);
+    this.#addLanes();
+    if (schema > LAST_UNSPLIT) return;
+    this.#split(this.#hasher);
+    this.#set("has_old_pages", 1);
   }
 
   /** Up to schema 7 intents name no lanes. Up to schema 4 there is no table of pending intents before this. */
@@ -302,17 +351,6 @@ export class SqliteStorage implements Storage {
     const columns = this.#database.prepare("SELECT name FROM pragma_table_info('pending_intents')").all();
     if (columns.some(({ name }) => name === "lanes")) return;
     this.#database.exec("ALTER TABLE pending_intents ADD COLUMN lanes TEXT");
-  }
-
-  /** A server of an older version that goes on would look for tables that are no longer there. */
-  #checkUnused(schema: number): void {
-    if (this.isExclusive) return;
-    const guard = lockFile(`${this.#file}.lock`);
-    if (guard === null)
-      throw new Error(
-        `A server of an older version uses it (schema ${schema}, not ${SCHEMA_VERSION}). Stop that server before this one starts`,
-      );
-    guard.close();
   }
 
   /** From schema 4, whose done intents kept arguments and outcome. */
@@ -362,6 +400,7 @@ export class SqliteStorage implements Storage {
 
   readLeadership(): Promise<Leadership> {
     return this.#enqueue(() => {
+      this.#checkSchema();
       this.#guard ??= this.isExclusive ? null : lockFile(`${this.#file}.lock`);
       const leadership = this.#leadership();
       const isGone = this.#guard !== null && this.#number("guarded_epoch") === leadership.epoch;
@@ -379,6 +418,7 @@ export class SqliteStorage implements Storage {
     return this.#enqueue(() => {
       const now = this.#leadership();
       if (now.epoch !== seen.epoch || now.beat !== seen.beat) return null;
+      this.#addLeadership();
       this.#set("epoch", epoch);
       this.#set("beat", 0);
       this.#set("term_ms", termMs);
@@ -518,7 +558,7 @@ export class SqliteStorage implements Storage {
         if (value === null) this.#run('DELETE FROM items WHERE "table" = ? AND key = ?', table, key);
         else {
           this.#run(
-            `INSERT INTO items VALUES (?, ?, ?, ?, ?)
+            `INSERT INTO items ("table", key, value, commit_id, hash) VALUES (?, ?, ?, ?, ?)
              ON CONFLICT DO UPDATE SET value = excluded.value, commit_id = excluded.commit_id, hash = excluded.hash`,
             table,
             key,
@@ -618,7 +658,8 @@ export class SqliteStorage implements Storage {
     const { putAtMs = null, workerUrl = null } = module;
     return this.#enqueue(() => {
       this.#run(
-        `INSERT INTO modules VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+        `INSERT INTO modules (hash, plans, content, used_at_ms, registered_at_ms, indexes, put_at_ms, worker_url, tables)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
          ON CONFLICT DO UPDATE SET used_at_ms = excluded.used_at_ms, tables = excluded.tables,
            put_at_ms = COALESCE(excluded.put_at_ms, put_at_ms), worker_url = COALESCE(excluded.worker_url, worker_url)`,
         hash,
@@ -727,7 +768,9 @@ export class SqliteStorage implements Storage {
 
   #leadership(): Leadership {
     const number = (name: string): number | null => this.#number(name);
-    return leadershipOf(number, this.#get<{ url: string }>("SELECT url FROM leader")?.url);
+    // A file of an earlier schema may lack the table.
+    const hasLeader = this.#get("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'leader'") !== undefined;
+    return leadershipOf(number, hasLeader ? this.#get<{ url: string }>("SELECT url FROM leader")?.url : undefined);
   }
 
   #record(id: ExecutionId): IntentRecord | null {
@@ -784,7 +827,8 @@ export class SqliteStorage implements Storage {
 
   #insertDone({ executionId, commitId, module, location, resultHash, doneAtMs, call, outcome }: DoneIntent): void {
     this.#run(
-      "INSERT INTO done_intents VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+      `INSERT INTO done_intents (execution_id, commit_id, module, location, call_key, call_hash, result_hash, done_at_ms)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
       executionId,
       commitId,
       module,
@@ -841,6 +885,18 @@ export function leadershipIn(database: DatabaseSync): Leadership {
   const rows = database.prepare("SELECT name, number FROM meta").all() as unknown as NumberRow[];
   const numbers = new Map(rows.map(({ name, number }) => [name, number]));
   return leadershipOf((name) => numbers.get(name) ?? null);
+}
+
+/** Of a file that no server has open. */
+export function schemaIn(database: DatabaseSync): StorageSchema {
+  const numberOf = database.prepare("SELECT number FROM meta WHERE name = ?");
+  return schemaOf((name) => (numberOf.get(name) as { readonly number: number } | undefined)?.number ?? null);
+}
+
+function schemaOf(number: (name: string) => number | null): StorageSchema {
+  // An earlier server compares this number with its own.
+  const readableFrom = number("schema") ?? 0;
+  return { readableFrom, written: number("written") ?? readableFrom };
 }
 
 /** Of a file that no server uses: nobody holds it from then on. */

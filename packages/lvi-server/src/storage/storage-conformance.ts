@@ -196,6 +196,14 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
   const loadOne = async (storage: Storage, unit: UnitId): Promise<unknown> =>
     (await loadAll(storage, [unit])).get(unit);
 
+  test("a new storage is written in the newest schema, and there is nothing to upgrade", async (storage, reopen) => {
+    const schema = await storage.readSchema();
+    expect(schema.written).toEqual(schema.newest);
+    const { epoch } = await takeOver(storage);
+    expect(await storage.upgrade(epoch, true)).toEqual(schema);
+    if (reopen !== null) expect(await (await reopen()).readSchema()).toEqual(schema);
+  });
+
   test("the leadership is acquired as it was seen, with the next epoch; and renewed, and released", async (storage) => {
     const none = await storage.readLeadership();
     expect(none).toEqual({ epoch: 0, beat: 0, termMs: 0, readLeaseMs: 0 });

@@ -49,7 +49,15 @@ export interface Storage {
 
   /** Keeps a time at which nothing was written. Left out: nobody wants to know. Nothing is kept if another server leads. */
   keepQuietTime?(epoch: number, quiet: QuietTime): Promise<void>;
-  /** The leadership as it is; epoch 0 before the first server. */
+  /** Rejects with a WrongSchemaError if this program can't serve the storage. */
+  readSchema(): Promise<SchemaState>;
+  /**
+   * Of the server that leads, before it reads anything: moves the storage to the oldest schema that this program serves, if it is
+   * older. `isFinished`: to the newest one, from which there is no way back. Null: another server has the leadership.
+   */
+  upgrade(epoch: number, isFinished: boolean): Promise<SchemaState | null>;
+
+  /** The leadership as it is; epoch 0 before the first server. Rejects as `readSchema` does. */
   readLeadership(): Promise<Leadership>;
   /**
    * Moves the epoch on if the leadership is still as it was seen; null if it is not. The caller has waited it out.
@@ -132,6 +140,20 @@ export interface Storage {
   modules(): Promise<readonly StoredModule[]>;
   moduleContent(hash: ModuleHash): Promise<Uint8Array | null>;
   close(): Promise<void>;
+}
+
+/** In which schema a storage is written; `schema.ts` has the rules. */
+export interface StorageSchema {
+  readonly written: number;
+  /** The oldest schema whose servers can serve the storage. */
+  readonly readableFrom: number;
+}
+
+export interface SchemaState extends StorageSchema {
+  /** The newest schema that this program knows. */
+  readonly newest: number;
+  /** The newest version of the ABI that a module may state which is registered now: all who can serve the storage run it. */
+  readonly abi: number;
 }
 
 /**

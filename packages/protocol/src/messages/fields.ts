@@ -14,22 +14,22 @@ import {
   isSessionId,
   isItemId,
 } from "../ids.ts";
-import { MalformedError, TooLargeError } from "../malformed-error.ts";
+import { MalformedError, TooLargeError, UnknownVersionError } from "../malformed-error.ts";
 import { RecentTexts } from "../recent.ts";
 import { isUnitId } from "../span.ts";
 import type { Entry, Repair, Version, Write } from "../version.ts";
-import { PROTOCOL_VERSION } from "../wire-version.ts";
+import { FRAMING } from "../wire-version.ts";
 
 /** Starts a message of `length` fields, the protocol version not counted. */
 export function openMessage(writer: CborWriter, length: number): void {
-  writer.array(length + 1).integer(PROTOCOL_VERSION);
+  writer.array(length + 1).integer(FRAMING.sent);
 }
 
 /** The number of fields that follow the protocol version; `required` of them must be there. */
 export function readMessageHead(reader: CborReader, required: number): number {
   const length = reader.array() - 1;
   const version = reader.integer();
-  if (version !== PROTOCOL_VERSION) throw new MalformedError(`unknown protocol version ${version}`);
+  if (version < FRAMING.floor || version > FRAMING.newest) throw new UnknownVersionError(version);
   if (length < required) throw new MalformedError(`message of ${length} fields, at least ${required} expected`);
   return length;
 }

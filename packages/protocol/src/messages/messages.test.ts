@@ -407,7 +407,7 @@ describe("a decoder", () => {
 
   test("refuses another protocol version", () => {
     expect(() => decodeFollowupReply(new CborWriter().array(2).integer(2).integer(0).finish())).toThrow(
-      /unknown protocol version 2/,
+      /^the message has protocol version 2, and this release of Radical takes 1 to 1$/,
     );
   });
 

@@ -4,6 +4,7 @@ import { BlobBusy } from "../blobs/blob-requests.ts";
 import { CallError } from "../call-error.ts";
 import type { Answer, ExecutionPath } from "../core/effects.ts";
 import { MethodNotAllowed } from "./call.ts";
+import { RateLimited } from "./limit.ts";
 
 export interface Reply {
   readonly status: number;
@@ -64,7 +65,7 @@ export function replyOfError(error: unknown): Reply {
   const headers: Record<string, string> =
     known instanceof MethodNotAllowed
       ? { allow: known.allow }
-      : known instanceof BlobBusy
+      : known instanceof BlobBusy || known instanceof RateLimited
         ? { "retry-after": String(known.retryAfterSeconds) }
         : {};
   return { status: known.status, body: known.toBody(), headers, code: known.code, path: null };

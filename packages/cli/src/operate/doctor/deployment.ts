@@ -1,4 +1,5 @@
 /** The deployment of an environment, found by its names: the Worker at Cloudflare, and the primary that it was deployed with. */
+import { placementOf } from "@radical/app";
 import { CommandError } from "@radical/app/command-error";
 import {
   awsDescription,
@@ -111,6 +112,12 @@ async function lookAtWorker(
           hint: `Name the right primary (--primary, --region). Or: ${hint}`,
         });
     }
+    const placement = placementOf(await versions.placement());
+    if (placement !== null)
+      problems.push({
+        message: `The Worker ${worker} has the placement ${placement}: it runs away from its users, so that calls take as long as at the primary.`,
+        hint: "Turn it off in Cloudflare's dashboard (Settings, Runtime, Placement), and leave placement out of wrangler.jsonc.",
+      });
     return { isThere: true, problems, served };
   } catch (error) {
     return { isThere: false, problems: [problemOf(error)], served: [] };

@@ -38,6 +38,7 @@ import {
   type KeyRange,
   type LaneCursor,
   type LanePage,
+  type SchemaState,
   type Storage,
   StorageError,
   type StoredModule,
@@ -97,7 +98,19 @@ import { storedUnit } from "./stored-unit.ts";
 import { DynamoTasks, taskKey, taskOf, taskRecord } from "./tasks.ts";
 import { DynamoWorkflows, partKey } from "./workflows.ts";
 import { oldQuietTimes, quietItem } from "./quiet-items.ts";
-import { ensureTables, Layout, LEADERSHIP, OPEN, type Tables, tablesOf } from "./tables.ts";
+import { schemasAhead, stateOf } from "../schema.ts";
+import { DYNAMO_SCHEMAS } from "../schemas.ts";
+import {
+  checkedSchemaOf,
+  ensureTables,
+  LAYOUT,
+  Layout,
+  LEADERSHIP,
+  OPEN,
+  schemaAttributes,
+  type Tables,
+  tablesOf,
+} from "./tables.ts";
 
 export interface DynamoOptions {
   /** Names the tables. */
@@ -202,10 +215,57 @@ export class DynamoStorage implements Storage {
     return Promise.resolve();
   }
 
+  // ── Schema ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  async readSchema(): Promise<SchemaState> {
+    const layout = await this.#dynamo.get(this.#tables.meta, LAYOUT);
+    if (layout === null) throw new StorageError("none", `the table ${this.#tables.meta} has lost its layout`);
+    return stateOf(checkedSchemaOf(this.#tables.meta, layout), DYNAMO_SCHEMAS);
+  }
+
+  /** Nothing is rewritten: items of both schemas stand side by side. */
+  async upgrade(epoch: number, isFinished: boolean): Promise<SchemaState | null> {
+    const kept = await this.readSchema();
+    const last = schemasAhead(kept, DYNAMO_SCHEMAS, isFinished).at(-1);
+    if (last === undefined) return kept;
+    const { schema, written } = schemaAttributes(last);
+    const TableName = this.#tables.meta;
+    const failed = await this.#dynamo.transact([
+      {
+        Update: {
+          TableName,
+          Key: LAYOUT,
+          UpdateExpression: "SET #schema = :schema, written = :written",
+          ExpressionAttributeNames: { "#schema": "schema" },
+          ExpressionAttributeValues: { ":schema": schema!, ":written": written! },
+        },
+      },
+      {
+        Update: {
+          TableName,
+          Key: LEADERSHIP,
+          // A server that waits reads the leadership only.
+          UpdateExpression: "SET #schema = :schema, written = :written, beat = beat + :one",
+          ConditionExpression: "epoch = :epoch",
+          ExpressionAttributeNames: { "#schema": "schema" },
+          ExpressionAttributeValues: {
+            ":schema": schema!,
+            ":written": written!,
+            ":one": { N: "1" },
+            ":epoch": { N: String(epoch) },
+          },
+        },
+      },
+    ]);
+    return failed === null ? this.readSchema() : null;
+  }
+
   // ── Leadership ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
   async readLeadership(): Promise<Leadership> {
-    return leadershipOf(await this.#dynamo.get(this.#tables.meta, LEADERSHIP));
+    const item = await this.#dynamo.get(this.#tables.meta, LEADERSHIP);
+    if (item?.["schema"] !== undefined) checkedSchemaOf(this.#tables.meta, item);
+    return leadershipOf(item);
   }
 
   async acquireLeadership(

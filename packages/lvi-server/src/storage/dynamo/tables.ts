@@ -29,7 +29,9 @@ import {
 } from "@aws-sdk/client-dynamodb";
 import { type ExecutionId, splitUnit, type UnitId } from "@radical/protocol";
 import { setTimeout as sleep } from "node:timers/promises";
-import { StorageError } from "../storage.ts";
+import { checkSchema, isServed, newestOf, type SchemaVersion } from "../schema.ts";
+import { DYNAMO_SCHEMAS } from "../schemas.ts";
+import { StorageError, type StorageSchema } from "../storage.ts";
 import { number, text } from "./attributes.ts";
 import type { Dynamo } from "./dynamo.ts";
 import type { Item } from "./limits.ts";
@@ -50,14 +52,14 @@ export const OPEN = "open";
 /** The key of the leadership in the table `meta`. */
 export const LEADERSHIP: Item = { kind: { S: "leadership" }, name: { S: "current" } };
 
+/** The key of the layout in the table `meta`. */
 export const LAYOUT: Item = { kind: { S: "layout" }, name: { S: "current" } };
-const SCHEMA_VERSION = 3;
 /** Of tables that no server may serve, of whatever version: they were replaced, or are restored and not yet taken over. */
 const CLOSED_SCHEMA = 0;
 /** Of new tables. */
 const FRESH: Item = {
   ...LAYOUT,
-  schema: { N: String(SCHEMA_VERSION) },
+  ...schemaAttributes(newestOf(DYNAMO_SCHEMAS)),
   item_buckets: { N: "16" },
   execution_buckets: { N: "64" },
 };
@@ -110,7 +112,7 @@ export class Layout {
 
   /** Whether a server may serve them, once they are not closed any more. */
   static isUsable(kept: Item | null): boolean {
-    return kept !== null && number(opened(kept), "schema") === SCHEMA_VERSION;
+    return kept !== null && isServed(schemaOf(opened(kept)), DYNAMO_SCHEMAS);
   }
 
   itemKey(unit: UnitId): Item {
@@ -135,6 +137,17 @@ export class Layout {
   executionBuckets(): readonly string[] {
     return Array.from({ length: this.#executions }, (_, index) => twoDigits(index));
   }
+}
+
+/** `schema` is the number that earlier servers compare with their own. */
+export function schemaAttributes({ schema, readableFrom }: SchemaVersion): Item {
+  return { schema: { N: String(readableFrom) }, written: { N: String(schema) } };
+}
+
+/** Of an item that has these attributes. */
+function schemaOf(item: Item): StorageSchema {
+  const readableFrom = number(item, "schema");
+  return { readableFrom, written: Number(item["written"]?.N ?? readableFrom) };
 }
 
 /** The layout of tables that are closed, as it was before. */
@@ -171,9 +184,10 @@ export function opening({ meta }: Pick<Tables, "meta">, kept: Item): Update {
 
 type Update = NonNullable<TransactWriteItem["Update"]>;
 
-function layoutOf(table: string, kept: Item): Layout {
-  const schema = number(kept, "schema");
-  if (schema === CLOSED_SCHEMA) {
+/** Of the layout, or of the leadership. Throws a StorageError if this program can't serve the tables. */
+export function checkedSchemaOf(table: string, kept: Item): StorageSchema {
+  const schema = schemaOf(kept);
+  if (schema.readableFrom === CLOSED_SCHEMA) {
     const by = kept["replaced_by"]?.S;
     throw new StorageError(
       "none",
@@ -182,12 +196,12 @@ function layoutOf(table: string, kept: Item): Layout {
         : `The table ${table} was replaced by ${by}-meta, since an earlier state was restored. Start the server with --storage dynamodb:${by}`,
     );
   }
-  if (schema !== SCHEMA_VERSION) {
-    throw new StorageError(
-      "none",
-      `The table ${table} has schema ${schema}, not ${SCHEMA_VERSION}, because a server of another version has made it. Start that version, or choose another prefix`,
-    );
-  }
+  checkSchema(`The table ${table}`, schema, DYNAMO_SCHEMAS);
+  return schema;
+}
+
+function layoutOf(table: string, kept: Item): Layout {
+  checkedSchemaOf(table, kept);
   return new Layout(number(kept, "item_buckets"), number(kept, "execution_buckets"));
 }
 

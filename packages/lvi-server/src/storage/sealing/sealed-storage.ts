@@ -22,6 +22,7 @@ import {
   type KeyRange,
   type LaneCursor,
   type LanePage,
+  type SchemaState,
   type Storage,
   StorageError,
   type StoredModule,
@@ -380,6 +381,14 @@ export class SealedStorage implements Storage {
   }
 
   // ── What is not sealed ─────────────────────────────────────────────────────────────────────────────────────────────
+
+  readSchema(): Promise<SchemaState> {
+    return this.#inner.readSchema();
+  }
+
+  upgrade(epoch: number, isFinished: boolean): Promise<SchemaState | null> {
+    return this.#inner.upgrade(epoch, isFinished);
+  }
 
   readLeadership(): Promise<Leadership> {
     return this.#inner.readLeadership();

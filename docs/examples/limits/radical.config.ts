@@ -1,0 +1,1 @@
+export default { name: "limits", dev: { locations: { near: 20, far: 80 } } };

@@ -1,0 +1,28 @@
+/**
+ * Where the machines get the server from. It lies beside the stack, and is there before: the bucket of machines of EC2
+ * (`bucket-store.ts`), or the images of machines on Fargate (`image-store.ts`).
+ */
+import type { PlannedChange, PrimaryAccess, PrimaryStep } from "./primary-deployment.ts";
+
+export interface StoreStep {
+  readonly step: PrimaryStep;
+  readonly words: string;
+  /** Whether it had to change something. */
+  readonly run: (note: (words: string) => void) => Promise<boolean>;
+}
+
+export interface ServerStore {
+  /** SHA-256 by which the server of this version of Radical is known. */
+  server(): Promise<string>;
+  /** Changes for things that are missing for machines that run this server. Changes nothing. */
+  changes(access: PrimaryAccess, server: string): Promise<readonly PlannedChange[]>;
+  /** They make it so, if the server is that of this version. */
+  steps(access: PrimaryAccess): Promise<readonly StoreStep[]>;
+  /** Once no machine is launched with another server. */
+  dropOthers(access: PrimaryAccess): Promise<void>;
+  /** Names the things that `remove` would remove. Changes nothing. */
+  removals(access: PrimaryAccess): Promise<readonly PlannedChange[]>;
+  remove(access: PrimaryAccess): Promise<void>;
+  /** Ends its connections. */
+  close(): void;
+}

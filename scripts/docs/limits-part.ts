@@ -487,8 +487,9 @@ const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
     },
     {
       what: "messages being received, together",
-      from: `${SERVER}/http/http-server.ts#MAX_RECEIVING_BYTES`,
+      from: `${SERVER}/memory-budget.ts#MOST_RECEIVING_BYTES`,
       unit: "bytes",
+      of: "[less where memory is short](operations.md#memory)",
       atLimit: "`primary_busy`",
     },
     {

@@ -196,6 +196,8 @@ export function launchServer({
     nodeOptions,
     environment: {
       ...withoutSettings(process.env),
+      // A developer's machine that is busy with other things refuses nothing. An earlier release does not know it.
+      RADICAL_SHED_DELAY_MS: "0",
       ...environment,
       // A server of a release that knows no read leases starts all the same.
       ...(readLeaseMs === undefined ? {} : { RADICAL_READ_LEASE_MS: String(readLeaseMs) }),

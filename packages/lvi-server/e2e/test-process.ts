@@ -18,7 +18,14 @@ export interface ServerProcess {
 export function spawnServer(args: readonly string[], environment: NodeJS.ProcessEnv = {}): ChildProcess {
   return spawn(process.execPath, ["--conditions=source", MAIN, "--port", "0", ...args], {
     // Followups of tests say what tests like. An audit would find that, now and then.
-    env: { ...process.env, RADICAL_KEYS: KEYS_VARIABLE, RADICAL_AUDIT_PERCENT: "0", ...environment },
+    env: {
+      ...process.env,
+      RADICAL_KEYS: KEYS_VARIABLE,
+      RADICAL_AUDIT_PERCENT: "0",
+      // Tests share their machine.
+      RADICAL_SHED_DELAY_MS: "0",
+      ...environment,
+    },
     stdio: ["pipe", "pipe", "pipe"],
   });
 }

@@ -283,7 +283,7 @@ export class Driver {
   }
 
   /** An event whose sender waits for no answer. */
-  tell(event: Event & { kind: "module-registered" | "sampling" | "collect" | "drain" }): void {
+  tell(event: Event & { kind: "module-registered" | "sampling" | "collect" | "shed" | "drain" }): void {
     this.#step(event);
   }
 

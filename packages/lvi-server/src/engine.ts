@@ -40,7 +40,7 @@ import {
 } from "@radical/protocol";
 import { ContentionTally } from "./contention.ts";
 import type { Distribution } from "./core/distribution.ts";
-import type { Load, Note, NoteName } from "./core/events.ts";
+import type { Load, Note, NoteName, ShedReason } from "./core/events.ts";
 import type { LviCore, Now } from "./core/lvi-core.ts";
 import type { Rules, ServiceTable } from "./core/module-table.ts";
 import type { LeaseCounts } from "./core/read-leases.ts";
@@ -295,6 +295,11 @@ export class Engine {
   alarm({ execution, module, handler, location }: LocationAlarm): void {
     const detail = `the handler "${handler}" must not write, because the request is a GET; the location ${location} has ended it before it wrote`;
     this.#note({ name: "wrote_on_get_alarm", executionId: execution, module, handler, detail });
+  }
+
+  /** Refuses new executions for this reason from now on; null: takes them again. */
+  shed(reason: ShedReason | null): void {
+    this.#driver.tell({ kind: "shed", reason });
   }
 
   /** Refuses new executions; resolves when all callers have their answers and read leases have ended, or after the time. */

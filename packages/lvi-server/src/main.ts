@@ -20,6 +20,7 @@ import {
   type Options,
   readServerLine,
 } from "./options.ts";
+import { MemoryBudgetError } from "./memory-budget.ts";
 import { RELEASE } from "./release.ts";
 import { type RunningServer, startServer } from "./server.ts";
 import { openStorage, sealingKeysOf } from "./storage/storage-address.ts";
@@ -33,6 +34,9 @@ const BYTES_PER_MB = 1_048_576;
 const KEYS_INTERVAL_MS = 1_000;
 /** And how often their parameter is. */
 const KEYS_PARAMETER_INTERVAL_MS = 30_000;
+
+const NO_ADMINISTRATION_KEY =
+  "nobody can administer this server, and no module can be registered: give it the public half of a key, by `radical secrets new-keys`";
 
 const EXIT_FAILED = 1;
 const EXIT_WRONG_OPTIONS = 2;
@@ -137,9 +141,10 @@ async function run(given: GivenOptions, options: Options, traces: OtlpTarget | n
     location: {
       executions: options.locationExecutions,
       units: options.locationUnits,
-      bytes: options.locationBytes,
+      ...(options.locationBytes === null ? {} : { bytes: options.locationBytes }),
       workersPercent: options.locationWorkersPercent,
     },
+    shedDelayMs: options.shedDelayMs,
     watch: {
       intervalMs: options.metricsIntervalMs,
       ...(options.metricsNamespace === null ? {} : { namespace: options.metricsNamespace }),
@@ -190,9 +195,6 @@ async function acceptedKeys(given: GivenOptions, options: Options, log: Log): Pr
   return ring;
 }
 
-const NO_ADMINISTRATION_KEY =
-  "nobody can administer this server, and no module can be registered: give it the public half of a key, by `radical secrets new-keys`";
-
 /** Rotation: the file is read again on SIGHUP and when it has changed. One that is wrong changes nothing. */
 function rereadKeys(file: string, keys: KeyRing, log: Log): void {
   const reread = (cause: string): void => {
@@ -212,7 +214,8 @@ function rereadKeys(file: string, keys: KeyRing, log: Log): void {
 type LastEvent = (typeof LAST_EVENTS)[number];
 
 function fail(error: unknown, event: LastEvent = "not_started"): void {
-  const wrongOption = (error instanceof StorageError && error.effect === "none") || isAddressError(error);
+  const isStorageWrong = error instanceof StorageError && error.effect === "none";
+  const wrongOption = isStorageWrong || isAddressError(error) || error instanceof MemoryBudgetError;
   const exitCode = wrongOption ? EXIT_WRONG_OPTIONS : EXIT_FAILED;
   tell(event, wrongOption && error instanceof Error ? error.message : stackOf(error), exitCode);
   process.exitCode = exitCode;

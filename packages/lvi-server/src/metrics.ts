@@ -5,7 +5,7 @@
 import { type FollowupResult, type LviReply, type ServiceStatus, tableOf, type UnitId } from "@radical/protocol";
 import { collectDefaultMetrics, Counter, Gauge, Registry } from "prom-client";
 import { Distribution } from "./core/distribution.ts";
-import type { Load, Note, NoteName } from "./core/events.ts";
+import type { Load, Note, NoteName, ShedReason } from "./core/events.ts";
 import type { LeaseCounts } from "./core/read-leases.ts";
 import type { RunResult, RunAccess } from "./core/run.ts";
 import { START_DELAYS_SECONDS, type TaskCounts } from "./core/task-table.ts";
@@ -38,6 +38,7 @@ const NO_DELAYS = new Distribution(START_DELAYS_SECONDS);
 
 /** Of a tick that made no task. */
 const MISSED = "missed";
+const SHED_REASONS: readonly ShedReason[] = ["event_loop", "memory"];
 
 /** Where the metrics look when they are asked for. */
 export interface Gauges {
@@ -96,6 +97,10 @@ export class Metrics {
     "radical_service_calls_total",
     "Calls of services by their answer: value, refused, failed, not-called, lost.",
   );
+  readonly #shed = this.#counter(
+    "radical_shed_requests_total",
+    "Requests that were refused because the server could not keep up, by what was used up: event_loop, memory.",
+  );
   readonly #events = this.#counter("radical_events_total", "Other things that have happened to executions.");
   readonly #waits = this.#histogram("radical_lock_wait_seconds", "Waits for units that others held.");
   readonly #clearWaits = this.#histogram("radical_clear_wait_seconds", "Waits of writers for read leases to end.");
@@ -119,6 +124,7 @@ export class Metrics {
   constructor(gauges: Gauges) {
     this.#gauges = gauges;
     for (const alarm of Object.values(ALARMS)) this.#alarms.child({ alarm });
+    for (const reason of SHED_REASONS) this.#shed.child({ reason });
     this.#waits.child({});
     this.#clearWaits.child({});
     const ofLeases = (name: string, help: string, of: keyof LeaseCounts): void =>
@@ -315,6 +321,9 @@ export class Metrics {
         return;
       case "cleared":
         this.#clearWaits.child({}).observe((waitedMs ?? 0) / 1_000);
+        return;
+      case "shed":
+        this.#shed.child({ reason: cause ?? "" }).count++;
         return;
       case "service_called":
         // Modules name the services, so there are few.

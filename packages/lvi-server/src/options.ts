@@ -60,7 +60,7 @@ export const SETTINGS = {
     kind: "number",
     least: 1,
     most: 1_024,
-    words: "threads that run handlers (default: cores - 1, at least 2)",
+    words: "threads that run handlers (default: cores - 1, at least 2; fewer where memory is short)",
   },
   followupTimeoutMs: {
     kind: "number",
@@ -187,10 +187,10 @@ export const SETTINGS = {
   locationBytes: {
     kind: "number",
     unit: "bytes",
-    default: 268_435_456,
     least: 1_000_000,
     most: 1_000_000_000_000,
-    words: "most bytes that one location's requests under way keep in memory",
+    words:
+      "most bytes that one location's requests under way keep in memory (default: by the memory, at most 268435456)",
   },
   locationWorkersPercent: {
     kind: "number",
@@ -224,7 +224,15 @@ export const SETTINGS = {
     least: 16,
     most: 16_777_216,
     words:
-      "memory in MiB that the process may take, beyond most of which it warns (default: that of its control group, or of the machine)",
+      "memory in MiB that the process may take, which it divides among all that it keeps (default: that of its control group, or of the machine)",
+  },
+  shedDelayMs: {
+    kind: "number",
+    unit: "ms",
+    default: 500,
+    least: 0,
+    most: 3_600_000,
+    words: "delay of the event loop, beyond which new requests are refused until it is well again. 0: they never are",
   },
   metricsNamespace: {
     kind: "text",

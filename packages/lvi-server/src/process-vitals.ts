@@ -1,5 +1,4 @@
 /** How the process itself does: its memory, beside the memory that it may take, and how late its event loop is. */
-import { totalmem } from "node:os";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 
 /** How often the loop is looked at. */
@@ -13,7 +12,7 @@ export class ProcessVitals {
   readonly memoryBoundBytes: number;
   readonly #delay = monitorEventLoopDelay({ resolution: LOOK_MS });
 
-  constructor(memoryBoundBytes = memoryBound()) {
+  constructor(memoryBoundBytes: number) {
     this.memoryBoundBytes = memoryBoundBytes;
     this.#delay.enable();
   }
@@ -34,10 +33,4 @@ export class ProcessVitals {
   stop(): void {
     this.#delay.disable();
   }
-}
-
-/** That of the control group, if it has one, and at most the machine's. */
-function memoryBound(): number {
-  const [group, machine] = [process.constrainedMemory(), totalmem()];
-  return group > 0 ? Math.min(group, machine) : machine;
 }

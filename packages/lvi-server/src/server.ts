@@ -30,7 +30,10 @@ import { failpoint } from "./failpoints.ts";
 import { createHttpServer, type ServerState, type Serving, stateNameOf } from "./http/http-server.ts";
 import type { KeyRing } from "./http/keys.ts";
 import { acquireLeadership, holding, PROCESS_CLOCK } from "./leadership.ts";
+import { Garbage } from "./garbage.ts";
+import { LoadShedding, watchLoad } from "./load-shedding.ts";
 import type { Log } from "./log.ts";
+import { type MemoryBudget, memoryBudget, processMemory } from "./memory-budget.ts";
 import { Metrics } from "./metrics.ts";
 import { ProcessVitals } from "./process-vitals.ts";
 import { readSchedules } from "./schedules-read.ts";
@@ -89,6 +92,8 @@ export interface ServerOptions {
   readonly watch?: Watching;
   /** Where spans of executions go. Left out: there are none. */
   readonly traces?: OtlpTarget;
+  /** Delay of the event loop beyond which new requests are refused. Left out: it is not looked at. */
+  readonly shedDelayMs?: number;
   /** What one location may use at once, and in the long run of the workers' time. */
   readonly location?: Partial<Pick<Budget, "executions" | "units" | "bytes">> & { readonly workersPercent?: number };
   readonly log: Log;
@@ -100,7 +105,7 @@ export interface Watching {
   readonly intervalMs?: number;
   /** Namespace in CloudWatch of the metrics that each look writes into the log. Left out: none are written. */
   readonly namespace?: string;
-  /** Memory that the process may take. Left out: that of its control group, or of the machine. */
+  /** Memory that the process may take, divided among all that it keeps. Left out: that of its control group, or of the machine. */
   readonly memoryBytes?: number;
 }
 
@@ -135,7 +140,7 @@ const DEFAULT_WORKERS_PERCENT = 75;
 
 /**
  * Resolves when the server serves: after it has taken over the storage and adopted the pending intents. It listens before,
- * and says that it is not ready.
+ * and says that it is not ready. Rejects with a MemoryBudgetError, before all else, if there is too little memory.
  */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const { log, onHalt } = options;
@@ -146,7 +151,14 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const { watch: watching = {} } = options;
   const { deployment = null } = options;
   const traces = options.traces === undefined ? null : tracesTo(options.traces, deployment, log);
-  const vitals = new ProcessVitals(watching.memoryBytes);
+  const memory = processMemory(watching.memoryBytes ?? null);
+  const budget = memoryBudget(memory, {
+    workers: options.workers ?? null,
+    coreWorkers: Math.max(MIN_WORKERS, availableParallelism() - 1),
+    locationBytes: options.location?.bytes ?? null,
+  });
+  log.info("memory_budget", { bytes: memory.bytes, origin: memory.origin, ...budget });
+  const vitals = new ProcessVitals(memory.bytes);
   let loopDelayMs = 0;
   const metrics: Metrics = new Metrics({
     load: () => (state.kind === "not-serving" ? null : state.engine.load),
@@ -177,9 +189,11 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const { keys, heartbeatMs } = options;
   const heartbeat = heartbeatMs === undefined ? {} : { heartbeatMs };
   const itself = options.deployment === undefined ? {} : { deployment: options.deployment };
+  const { receivingBytes, unreadBytes } = budget;
+  const bounds = { receivingBytes, unreadBytes };
   let schema: SchemaState | null = null;
   const views = { now, state: () => state, schema: () => schema };
-  const http = createHttpServer({ keys, log, metrics, ...views, ...heartbeat, ...itself });
+  const http = createHttpServer({ keys, log, metrics, ...views, ...bounds, ...heartbeat, ...itself });
   const host = options.host ?? "127.0.0.1";
   try {
     await listen(http, options.port ?? 0, host);
@@ -204,7 +218,22 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     intervalMs: watching.intervalMs ?? DEFAULT_WATCH_INTERVAL_MS,
     namespace: watching.namespace ?? null,
   });
+  const shedding = new LoadShedding({
+    mostLateMs: options.shedDelayMs ?? 0,
+    memoryBytes: memory.bytes,
+    log,
+    changed: (reason) => {
+      if (state.kind === "serving") state.engine.shed(reason);
+    },
+  });
+  const stopShedding = watchLoad(
+    shedding,
+    new Garbage(memory.bytes),
+    () => performance.now(),
+    () => vitals.memoryBytes,
+  );
   const stopListening = (): Promise<void> => {
+    stopShedding();
     watch.stop();
     vitals.stop();
     const closed = new Promise<void>((resolve) => http.close(() => resolve()));
@@ -287,11 +316,23 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const ahead: Ahead = { ms: options.virtualTimeMs ?? 0 };
     const coreNow = (): Now => ({ monotonicMs: PROCESS_CLOCK.now(), wallMs: now() + ahead.ms, aheadMs: ahead.ms });
     const { collectIntervalMs = DEFAULT_COLLECT_INTERVAL_MS } = options;
-    const workers = options.workers ?? Math.max(MIN_WORKERS, availableParallelism() - 1);
+    const { workers } = budget;
     const { workersPercent = DEFAULT_WORKERS_PERCENT, ...counted } = options.location ?? {};
-    const location = { ...DEFAULT_CORE_OPTIONS.location, ...counted, workers: (workers * workersPercent) / 100 };
+    const location = {
+      ...DEFAULT_CORE_OPTIONS.location,
+      ...counted,
+      bytes: budget.locationBytes,
+      workers: (workers * workersPercent) / 100,
+    };
     const core = new LviCore(
-      { ...DEFAULT_CORE_OPTIONS, hashSeed: randomInt(2 ** 32), sessionNumber: randomNumber, ...options.core, location },
+      {
+        ...DEFAULT_CORE_OPTIONS,
+        ...coreBounds(budget),
+        hashSeed: randomInt(2 ** 32),
+        sessionNumber: randomNumber,
+        ...options.core,
+        location,
+      },
       recovered,
       coreNow(),
       keys.callHashes,
@@ -299,6 +340,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     );
     pool = new WorkerPool({
       workers,
+      heapBytes: budget.heapBytes,
+      sentBytes: budget.sentBytes,
       limitMs: options.executionLimitMs ?? DEFAULT_EXECUTION_LIMIT_MS,
       crowdedLimitMs: options.crowdedLimitMs ?? DEFAULT_CROWDED_LIMIT_MS,
       moduleContent: (hash) => storage.moduleContent(hash),
@@ -372,6 +415,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       },
     };
     state = { kind: "serving", ...serving };
+    engine.shed(shedding.reason);
     failpoint("start.listening");
     // The server before may have ended between a registration and this.
     void engine.retryMisfits();
@@ -419,6 +463,18 @@ function tracesTo(target: OtlpTarget, deployment: string | null, log: Log): Trac
   };
   const resource = deployment === null ? instance : { ...instance, "deployment.environment.name": deployment };
   return new Traces({ ...target, resource, log });
+}
+
+/** The bounds of the core that memory decides. */
+function coreBounds({
+  hotBytes,
+  finishedBytes,
+  requestBytes,
+  taskBytes,
+  laneBytes,
+}: MemoryBudget): Partial<CoreOptions> {
+  const tasks = { ...DEFAULT_CORE_OPTIONS.tasks, mostBytes: taskBytes, laneBytes };
+  return { hotBytes, finishedBytes, requestBytes, tasks };
 }
 
 /** Of 53 bits. */

@@ -55,6 +55,7 @@ export function describeEvent(event: Event): string {
     case "sampling":
     case "collect":
     case "collected":
+    case "shed":
     case "drain":
       return `gets ${event.kind}`;
   }

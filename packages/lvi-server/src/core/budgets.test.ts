@@ -2,10 +2,11 @@ import { expect, test } from "vitest";
 import { type Budget, Budgets } from "./budgets.ts";
 
 const BUDGET: Budget = { executions: 2, units: 10, bytes: 1_000, workers: 0.5, burstMs: 1_000 };
+const ALL_BYTES = 1_500;
 const SMALL = { units: 1, bytes: 10 };
 
 test("each budget is told when it is used up, and is free again when executions end", () => {
-  const budgets = new Budgets(BUDGET);
+  const budgets = new Budgets(BUDGET, ALL_BYTES);
   budgets.begin("va", SMALL, 0);
   expect(budgets.excess("va", { units: 10, bytes: 0 })?.words).toMatch(/1 units held .* wants 10 more; at most 10/);
   expect(budgets.excess("va", { units: 9, bytes: 991 })?.words).toMatch(/10 bytes under way.*991; at most 1000/);
@@ -18,7 +19,7 @@ test("each budget is told when it is used up, and is free again when executions 
 });
 
 test("an execution that needs more units than it asked for", () => {
-  const budgets = new Budgets(BUDGET);
+  const budgets = new Budgets(BUDGET, ALL_BYTES);
   budgets.begin("va", SMALL, 0);
   expect(budgets.excessOfUnits("va", 10)).not.toBe(null);
   budgets.grow("va", 9);
@@ -28,7 +29,7 @@ test("an execution that needs more units than it asked for", () => {
 });
 
 test("run time leaks out at the rate of the share, and the hint says when", () => {
-  const budgets = new Budgets(BUDGET);
+  const budgets = new Budgets(BUDGET, ALL_BYTES);
   budgets.ran("va", 500, 0);
   expect(budgets.excessOfRuns("va", 0)).toBe(null);
   budgets.ran("va", 200, 0);
@@ -40,7 +41,7 @@ test("run time leaks out at the rate of the share, and the hint says when", () =
 });
 
 test("a location that uses its share and no more is never refused", () => {
-  const budgets = new Budgets(BUDGET);
+  const budgets = new Budgets(BUDGET, ALL_BYTES);
   for (let nowMs = 0; nowMs < 100_000; nowMs += 100) {
     budgets.ran("va", 50, nowMs);
     expect(budgets.excessOfRuns("va", nowMs)).toBe(null);
@@ -48,7 +49,7 @@ test("a location that uses its share and no more is never refused", () => {
 });
 
 test("nothing is known of a location that uses nothing, however many there were", () => {
-  const budgets = new Budgets(BUDGET);
+  const budgets = new Budgets(BUDGET, ALL_BYTES);
   budgets.begin("va", SMALL, 0);
   budgets.end("va", SMALL, 0);
   expect(budgets.size).toBe(0);
@@ -58,4 +59,18 @@ test("nothing is known of a location that uses nothing, however many there were"
     budgets.end(`location ${i}`, SMALL, i * 100);
   }
   expect(budgets.size).toBeLessThanOrEqual(1_000);
+});
+
+test("all locations together have a bound of bytes", () => {
+  const budgets = new Budgets(BUDGET, ALL_BYTES);
+  const large = { units: 1, bytes: 700 };
+  budgets.begin("va", large, 0);
+  budgets.begin("jp", large, 0);
+  expect(budgets.excess("ie", { units: 1, bytes: 101 })).toEqual({
+    words: "requests of 1400 bytes are under way, and this one has 101; at most 1500",
+    retryAfterMs: 1_000,
+  });
+  expect(budgets.excess("ie", { units: 1, bytes: 100 })).toBe(null);
+  budgets.end("va", large, 0);
+  expect(budgets.excess("ie", large)).toBe(null);
 });

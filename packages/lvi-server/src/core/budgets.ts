@@ -50,10 +50,15 @@ const MANY_ACCOUNTS = 1_000;
 
 export class Budgets {
   readonly #budget: Budget;
+  readonly #allBytes: number;
+  /** Of all accounts. */
+  #bytes = 0;
   readonly #accounts = new Map<string, Account>();
 
-  constructor(budget: Budget) {
+  /** `allBytes`: those of all locations together. */
+  constructor(budget: Budget, allBytes: number) {
     this.#budget = budget;
+    this.#allBytes = allBytes;
   }
 
   /** Locations that something is known of. */
@@ -81,6 +86,10 @@ export class Budgets {
       return over(`${has.executions} executions under way; at most ${most.executions}`);
     if (has.bytes + bytes > most.bytes)
       return over(`requests of ${has.bytes} bytes under way, and this one of ${bytes}; at most ${most.bytes}`);
+    if (this.#bytes + bytes > this.#allBytes) {
+      const words = `requests of ${this.#bytes} bytes are under way, and this one has ${bytes}; at most ${this.#allBytes}`;
+      return { words, retryAfterMs: RETRY_MS };
+    }
     return this.excessOfUnits(location, units);
   }
 
@@ -108,6 +117,7 @@ export class Budgets {
     account.executions++;
     account.units += usage.units;
     account.bytes += usage.bytes;
+    this.#bytes += usage.bytes;
   }
 
   grow(location: string, units: number): void {
@@ -119,6 +129,7 @@ export class Budgets {
     account.executions--;
     account.units -= usage.units;
     account.bytes -= usage.bytes;
+    this.#bytes -= usage.bytes;
     if (this.#isEmpty(account, nowMs)) this.#accounts.delete(location);
   }
 

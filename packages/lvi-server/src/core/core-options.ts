@@ -30,6 +30,8 @@ export interface CoreOptions {
   readonly maxCallers: number;
   /** The budget of one location. */
   readonly location: Budget;
+  /** Most bytes that the requests under way of all locations keep in memory. */
+  readonly requestBytes: number;
   /** The part of the followups that are compared with a run here before they are applied: 0 to 1. Those of audited tables all are. */
   readonly auditedPart: number;
   /** Most executions at once that are re-executed because their followup did not come. */
@@ -84,6 +86,7 @@ export const DEFAULT_CORE_OPTIONS: CoreOptions = {
   maxReadBytes: 64 * 1024 * 1024,
   maxCallers: 100,
   location: { executions: 10_000, units: 200_000, bytes: 256 * 1024 * 1024, workers: 1_024, burstMs: 10_000 },
+  requestBytes: 512 * 1024 * 1024,
   auditedPart: 0,
   maxReplaced: 64,
   maxRounds: 3,

@@ -108,8 +108,13 @@ export type Event =
   | { readonly kind: "collect" }
   /** A batch was collected: so many of each kind. */
   | { readonly kind: "collected"; readonly intents: number; readonly outcomes: number }
+  /** New executions are refused from now on, and for which reason; null: they are taken again. */
+  | { readonly kind: "shed"; readonly reason: ShedReason | null }
   /** The server is about to stop: new executions are refused, known ones end. */
   | { readonly kind: "drain" };
+
+/** The resource of the server that is used up. */
+export type ShedReason = "event_loop" | "memory";
 
 export type StoreResult =
   | { readonly kind: "stored" }
@@ -272,7 +277,7 @@ export interface Note {
   /** For people. */
   readonly detail?: string;
   /** Of a near-storage execution, or of a re-execution. */
-  readonly cause?: ExecutedCause | ReExecutionCause;
+  readonly cause?: ExecutedCause | ReExecutionCause | ShedReason;
   /** The units whose versions were not the primary's, or those that were waited for. */
   readonly units?: readonly UnitId[];
   /** Those of them that the location had in an old version: of the others it had none. */
@@ -352,6 +357,8 @@ export type NoteName =
   | "stale"
   /** It was valid, and ran near storage at once, because others waited for its units. */
   | "contended"
+  /** It was refused, because the server can't keep up. */
+  | "shed"
   /** Executions that waited for its units follow a run near storage: so many members. */
   | "train"
   /** A member of a train was not done with it, and runs again. */

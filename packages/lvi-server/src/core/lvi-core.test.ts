@@ -3075,6 +3075,25 @@ test("draining: new executions are refused, known ones end", () => {
   expect(story.said).toEqual(["B ← refused draining", "run declared on x=1"]);
 });
 
+test("shedding: new executions are refused, known ones and followups go on, and later all are taken again", () => {
+  const story = withPendingWrite();
+  story.tell({ kind: "shed", reason: "memory" });
+  story.request("B", "!y");
+  expect(story.said).toEqual(["B ← refused busy"]);
+  expect(story.notes.at(-1)).toBe("shed");
+  // A repeat of what is under way hastens its end.
+  story.request("A", "+x=1", {}, "A again");
+  expect(story.said.at(-1)).toBe("run declared on x=1");
+  // The client was told that nothing was done: a copy of the same attempt does nothing either.
+  story.tell({ kind: "shed", reason: null });
+  story.request("B", "!y", { attempt: 1 }, "B copy");
+  expect(story.said.at(-1)).toBe("B copy ← refused in_doubt");
+  story.request("B", "!y", { attempt: 2 }, "B again");
+  expect(story.said.at(-1)).not.toMatch(/refused/);
+  story.request("C", "!y");
+  expect(story.said.at(-1)).not.toMatch(/refused/);
+});
+
 describe("tables that a module names for its handlers", () => {
   const NAMED = "c".repeat(64) as ModuleHash;
   const TABLES = new Map([

@@ -92,6 +92,7 @@ import {
   type OperationId,
   type ReExecutionCause,
   type RunId,
+  type ShedReason,
   type StoreResult,
 } from "./events.ts";
 import type { EndedRun, Follower, Run, RunAccess, RunResult } from "./run.ts";
@@ -395,6 +396,8 @@ export class LviCore {
   #tickets = 0;
   readonly #leader: Leader;
   #draining = false;
+  /** Why new executions are refused for now; null: they are not. */
+  #shedding: ShedReason | null = null;
   #halted = false;
   readonly #sampler: Sampler;
 
@@ -474,7 +477,7 @@ export class LviCore {
     this.#versions = new VersionTable(options.hotBytes, options.hashSeed);
     for (const [unit, item] of recovered.items ?? []) this.#versions.found(unit, item);
     this.#sampler = new Sampler(this.#versions, () => this.#nowMs);
-    this.#budgets = new Budgets(options.location);
+    this.#budgets = new Budgets(options.location, options.requestBytes);
     this.#finished = new FinishedExecutions(options.finishedBytes, options.forgottenIds, wallMs);
     this.#since = this.#latest;
     const { answeredIds: maxIds, replayWindowMs } = options;
@@ -826,6 +829,9 @@ export class LviCore {
         // These need no leadership, and going on does.
         if (this.#clearing.size > 0) this.#deadlines.add(this.#nowMs, { kind: "clear", execution: null });
         return;
+      case "shed":
+        this.#shedding = event.reason;
+        return;
       case "drain":
         this.#draining = true;
         this.#workflows.callers.drain();
@@ -926,6 +932,7 @@ export class LviCore {
     // An execution that has an intent is never refused, so tasks are bounded here.
     if (request.mayEffect && tasks !== null && tasks >= this.#options.maxTasks)
       return refuse("busy", `${tasks} tasks wait. Try again later.`, 1_000);
+    if (this.#shedding !== null) return this.#shed(caller, this.#shedding);
     if (this.#executions.size >= this.#options.maxExecutions) {
       return refuse("busy", `${this.#executions.size} executions are under way`, 1_000);
     }
@@ -3290,6 +3297,15 @@ export class LviCore {
     this.#effects.push({ kind: "reply", caller: id, reply, after });
   }
 
+  /** Without a note of the refusal: there are many, and one line of log is about all of them. */
+  #shed({ id, request }: Pick<Caller, "id" | "request">, reason: ShedReason): void {
+    const { executionId } = request;
+    this.#note("shed", { id: executionId, invocation: request }, { cause: reason });
+    this.#remember(request);
+    const words = { kind: "refused", code: "busy", message: SHED[reason], retryAfterMs: RETRY_AFTER_MS } as const;
+    this.#effects.push({ kind: "reply", caller: id, reply: { ...words, asOf: this.#latest }, after: NO_FACTS });
+  }
+
   /** Not a refusal of the execution: it goes on. */
   #replyPending(caller: Pick<Caller, "id" | "request">): void {
     const message = "the execution is pending";
@@ -3448,6 +3464,10 @@ const NO_RESULT: Outcome = { kind: "result", value: new Uint8Array() };
 const NO_QUERIES: readonly Query[] = [];
 const NOTHING_CHANGED: ReadonlyMap<UnitId, CommitId> = new Map();
 const RETRY_AFTER_MS = 1_000;
+const SHED: Readonly<Record<ShedReason, string>> = {
+  event_loop: "the server can't keep up with its requests",
+  memory: "the memory of the server is nearly used up",
+};
 /**
  * So many waiters make an execution contended. It is answered later by the time of its run, and each waiter goes on earlier by
  * the time of a durable write. One waiter alone may win less than the execution loses.

@@ -23,7 +23,7 @@ const runOf = (invocation: Invocation, snapshot: ReadonlyMap<UnitId, Entry>): Ru
 });
 
 test("each value of an execution goes to a thread once, in however many rounds", () => {
-  const sent = new SentExecutions();
+  const sent = new SentExecutions(32 * 1024 * 1024);
   const invocation = invoked();
   const snapshot = new Map<UnitId, Entry>();
   let bytes = 0;
@@ -39,7 +39,7 @@ test("each value of an execution goes to a thread once, in however many rounds",
 });
 
 test("a value that has changed goes again; without a unit that was there it is another execution", () => {
-  const sent = new SentExecutions();
+  const sent = new SentExecutions(32 * 1024 * 1024);
   const invocation = invoked();
   sent.send(
     runOf(
@@ -66,7 +66,7 @@ test("a value that has changed goes again; without a unit that was there it is a
 });
 
 test("what a thread keeps is bounded: in number, and in bytes", () => {
-  const sent = new SentExecutions();
+  const sent = new SentExecutions(32 * 1024 * 1024);
   const invocations = Array.from({ length: 9 }, invoked);
   const dropped = invocations.map((invocation) => sent.send(runOf(invocation, new Map())).dropped);
   expect(dropped.flat()).toEqual([1]);

@@ -23,15 +23,19 @@ interface Sent {
   bytes: number;
 }
 
-/** Of the values of one thread; the one that it runs may have more. */
-const MAX_BYTES = 32 * 1024 * 1024;
 const MAX_EXECUTIONS = 8;
 
 export class SentExecutions {
   /** An execution is known by its invocation, which is the same object in all of its rounds. */
   readonly #sent = new Map<Invocation, Sent>();
+  readonly #mostBytes: number;
   #executions = 0;
   #bytes = 0;
+
+  /** `mostBytes`: of the values; the execution that the thread runs may have more. */
+  constructor(mostBytes: number) {
+    this.#mostBytes = mostBytes;
+  }
 
   has({ invocation }: Run): boolean {
     return this.#sent.has(invocation);
@@ -55,7 +59,7 @@ export class SentExecutions {
     this.#sent.set(invocation, sent);
     this.#bytes += sent.bytes;
     for (const [other] of this.#sent) {
-      if (other === invocation || (this.#bytes <= MAX_BYTES && this.#sent.size <= MAX_EXECUTIONS)) break;
+      if (other === invocation || (this.#bytes <= this.#mostBytes && this.#sent.size <= MAX_EXECUTIONS)) break;
       dropped.push(this.#take(other)!.execution);
     }
     return { execution: sent.execution, invocation: isMore ? null : invocation, values, dropped };

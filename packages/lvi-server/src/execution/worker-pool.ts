@@ -40,6 +40,9 @@ export interface WorkerPoolOptions {
   readonly crowdedLimitMs: number;
   /** How long members of a train begin after each other; the others wait for the next train. */
   readonly trainMs?: number;
+  /** Of a thread: the heap for the host's own objects, and the values that it keeps between rounds. The memory of handlers is bounded by their module. */
+  readonly heapBytes?: number;
+  readonly sentBytes?: number;
   /** Told of each run that ended, from when a thread began with it. */
   readonly onRun: (run: Run, ended: EndedRun) => void;
   /** Reads a registered module's content. */
@@ -106,8 +109,10 @@ function longer(ms: number, { kills }: Run): number {
 /** Most modules that a thread keeps compiled, and the pool as bytes: during development every build is one. */
 const MAX_MODULES = 16;
 
-/** Of the host's own objects; the memory of handlers is bounded by their module. */
-const MAX_HEAP_MB = 512;
+const BYTES_PER_MB = 1_048_576;
+/** Of a thread. */
+const DEFAULT_HEAP_BYTES = 512 * BYTES_PER_MB;
+const DEFAULT_SENT_BYTES = 32 * BYTES_PER_MB;
 
 /** Of a thread's stack: what the limit of a module allows is a tenth of it. */
 const STACK_MB = 4;
@@ -360,12 +365,13 @@ export class WorkerPool implements Executor {
   }
 
   #thread(): Thread {
+    const { heapBytes = DEFAULT_HEAP_BYTES, sentBytes = DEFAULT_SENT_BYTES } = this.#options;
     const member = new Int32Array(new SharedArrayBuffer(4));
     const worker = new Worker(WORKER, {
       workerData: { member, trainMs: this.#options.trainMs ?? TRAIN_MS } satisfies WorkerData,
-      resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB, stackSizeMb: STACK_MB },
+      resourceLimits: { maxOldGenerationSizeMb: Math.floor(heapBytes / BYTES_PER_MB), stackSizeMb: STACK_MB },
     });
-    const sent = new SentExecutions();
+    const sent = new SentExecutions(sentBytes);
     const thread: Thread = { worker, modules: new Set(), sent, member, isUp: false, running: null };
     worker.on("message", (message: FromWorker) => {
       if (message !== "up") {

@@ -33,7 +33,7 @@ import type { Sample, SampledActivation } from "../core/sampling.ts";
 import type { Engine } from "../engine.ts";
 import type { LogRing } from "../log-ring.ts";
 import type { SchemaState } from "../storage/storage.ts";
-import { LineStream } from "./line-stream.ts";
+import { LineStream, type Streaming } from "./line-stream.ts";
 
 /** A question as it was sent. */
 type Asked = Readonly<Record<string, unknown>>;
@@ -44,7 +44,7 @@ const MAX_EVERY = 1_000_000_000;
 const MAX_HANDLERS = 1_000;
 
 /** Answers with lines of log. Throws a RadicalError if too many follow already. */
-export function logAnswer(recent: LogRing, asked: Asked, heartbeatMs: number): (response: ServerResponse) => void {
+export function logAnswer(recent: LogRing, asked: Asked, streaming: Streaming): (response: ServerResponse) => void {
   const { lines, follow, level } = readLogQuestion(asked);
   let stream: LineStream | null = null;
   let dropped = 0;
@@ -59,20 +59,20 @@ export function logAnswer(recent: LogRing, asked: Asked, heartbeatMs: number): (
   if (follow && stop === null)
     throw new RadicalError("primary_busy", "too many follow the log already", "end another radical tail");
   return (response) => {
-    stream = new LineStream(response, { heartbeatMs, onClose: () => stop?.() });
+    stream = new LineStream(response, { ...streaming, onClose: () => stop?.() });
     for (const line of kept) tell(line);
     if (!follow) stream.end();
   };
 }
 
 /** Answers with a sample a line. */
-export function samplesAnswer(engine: Engine, asked: Asked, heartbeatMs: number): (response: ServerResponse) => void {
+export function samplesAnswer(engine: Engine, asked: Asked, streaming: Streaming): (response: ServerResponse) => void {
   const { every, handlers, values, redact: redaction, perSecond = null } = readSampleQuestion(asked);
   const secrets = redactionSecrets();
   return (response) => {
     let leftOut = 0;
     const tell = (line: SampleLine): boolean => stream.write(`${JSON.stringify(line)}\n`);
-    const stream = new LineStream(response, { heartbeatMs, onClose: () => stop?.() });
+    const stream = new LineStream(response, { ...streaming, onClose: () => stop?.() });
     const stop = engine.sample(
       { every, handlers: handlers.length === 0 ? null : new Set(handlers), values, perSecond },
       {
@@ -95,7 +95,7 @@ export function samplesAnswer(engine: Engine, asked: Asked, heartbeatMs: number)
 }
 
 /** Answers with a life a line, or with none if too many follow already. */
-export function livesAnswer(engine: Engine, asked: Asked, heartbeatMs: number): (response: ServerResponse) => void {
+export function livesAnswer(engine: Engine, asked: Asked, streaming: Streaming): (response: ServerResponse) => void {
   const { every } = asked;
   if (!isNumberIn(every, 1, MAX_EVERY)) throw new MalformedError("every is not a number from 1");
   return (response) => {
@@ -105,7 +105,7 @@ export function livesAnswer(engine: Engine, asked: Asked, heartbeatMs: number): 
       waiting = [];
       stream.write(`${lines}\n`);
     };
-    const stream = new LineStream(response, { heartbeatMs, onClose: () => stop?.() });
+    const stream = new LineStream(response, { ...streaming, onClose: () => stop?.() });
     const stop = engine.live(every, (life, leftOut) => {
       if (waiting.length === 0) setTimeout(write, LIVES_MS).unref();
       if (leftOut > 0) waiting.push({ kind: "left-out", count: leftOut });

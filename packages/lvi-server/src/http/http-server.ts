@@ -69,8 +69,10 @@ import { AskedOnce, LatelyAsked } from "./asked-once.ts";
 import { type Claim, claimOf, verify } from "./authentication.ts";
 import type { KeyRing } from "./keys.ts";
 import { jsonOf } from "./json-body.ts";
+import type { Streaming } from "./line-stream.ts";
 import { listeningAnswer } from "./listening.ts";
 import { ADMINISTRATIVE, ASK_PROCESS, METHODS, type Route, routeOf } from "./routes.ts";
+import { UnreadBytes } from "./unread-bytes.ts";
 
 export interface HttpOptions {
   readonly keys: KeyRing;
@@ -84,6 +86,10 @@ export interface HttpOptions {
   readonly heartbeatMs?: number;
   /** The name of this server's deployment. Left out: it was told none. */
   readonly deployment?: string;
+  /** Most bytes of all bodies that are being received: who they are from is known only at their end. */
+  readonly receivingBytes: number;
+  /** Most bytes that all who listen have not read. */
+  readonly unreadBytes: number;
 }
 
 /** What the server can do for others. Before it serves it answers, so that whoever asks knows why it does not. */
@@ -133,9 +139,6 @@ const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 /** It names the units that were revoked. */
 const MAX_HEARD_BYTES = 8 * 1024 * 1024;
 
-/** Most bytes of all bodies that are being received: who they are from is known only at their end. */
-const MAX_RECEIVING_BYTES = 256 * 1024 * 1024;
-
 const MAX_TEXT_BYTES = 1_024;
 const CBOR = "application/cbor";
 
@@ -170,6 +173,7 @@ interface Surroundings extends HttpOptions {
   readonly askedOnce: AskedOnce;
   /** Signatures of the questions of locations that listen. */
   readonly listened: LatelyAsked;
+  readonly lines: Streaming;
   /** Does it with all else of this turn of the event loop, once all sockets were read. */
   readonly together: (what: () => void) => void;
   /** Connections with an answer that goes on. */
@@ -180,13 +184,14 @@ interface Surroundings extends HttpOptions {
 
 export function createHttpServer(options: HttpOptions): Server {
   const streaming = new WeakSet<Duplex>();
-  const { deployment = null, now } = options;
+  const { deployment = null, now, heartbeatMs = DEFAULT_HEARTBEAT_MS, unreadBytes } = options;
   const surroundings: Surroundings = {
     ...options,
     sinceMs: now(),
     receiving: { bytes: 0 },
     askedOnce: new AskedOnce({ deployment }),
     listened: new LatelyAsked(),
+    lines: { heartbeatMs, unread: new UnreadBytes(unreadBytes) },
     together: inTurns(),
     streaming,
     probed: probing(options),
@@ -363,11 +368,11 @@ function perform(route: Route, options: Surroundings, exchange: Exchange): void 
       });
     case "updates":
       return receive(options, exchange, MAX_QUESTION_BYTES, (body) => {
-        const { metrics, heartbeatMs = DEFAULT_HEARTBEAT_MS, listened } = options;
+        const { metrics, lines, listened } = options;
         // In hexadecimal digits, of either case.
         listened.check(String(exchange.request.headers[SIGNATURE_HEADER]).toLowerCase(), performance.now());
         const sent = (bytes: number): void => metrics.updateBytes(bytes);
-        const stream = listeningAnswer(serving(options).engine, body, heartbeatMs, sent);
+        const stream = listeningAnswer(serving(options).engine, body, lines, sent);
         answer({ status: 200, stream });
       });
     case "heard":
@@ -487,18 +492,18 @@ function perform(route: Route, options: Surroundings, exchange: Exchange): void 
       });
     case "log":
       return receiveQuestion(options, exchange, (asked) => {
-        const stream = logAnswer(options.log.recent, asked, options.heartbeatMs ?? DEFAULT_HEARTBEAT_MS);
+        const stream = logAnswer(options.log.recent, asked, options.lines);
         answer({ status: 200, stream });
       });
     case "samples":
       return receiveQuestion(options, exchange, (asked) => {
         const { engine } = serving(options);
-        const stream = samplesAnswer(engine, asked, options.heartbeatMs ?? DEFAULT_HEARTBEAT_MS);
+        const stream = samplesAnswer(engine, asked, options.lines);
         engine.learnSecrets().then(() => answer({ status: 200, stream }), fail);
       });
     case "lives":
       return receiveQuestion(options, exchange, (asked) => {
-        const stream = livesAnswer(serving(options).engine, asked, options.heartbeatMs ?? DEFAULT_HEARTBEAT_MS);
+        const stream = livesAnswer(serving(options).engine, asked, options.lines);
         answer({ status: 200, stream });
       });
     case "caches":
@@ -646,8 +651,10 @@ type Checked =
  * `take` gets the whole body, if it is small enough and signed with a key for this path; what it throws fails the exchange.
  * While this server does not serve nothing is looked at, and nothing kept, unless it is asked about itself.
  */
-function receive(options: Surroundings, exchange: Exchange, limit: number, take: (body: Uint8Array) => void): void {
-  const { keys, now, metrics, receiving, state } = options;
+function receive(options: Surroundings, exchange: Exchange, most: number, take: (body: Uint8Array) => void): void {
+  const { keys, now, metrics, receiving, receivingBytes, state } = options;
+  // A body that never has room is not sent again.
+  const limit = Math.min(most, receivingBytes);
   const { request, method, fail, isAdministrative } = exchange;
   const { headers } = request;
   if (Number(headers["content-length"] ?? 0) > limit) throw tooLarge(limit);
@@ -696,7 +703,7 @@ function receive(options: Surroundings, exchange: Exchange, limit: number, take:
         return fail(tooLarge(limit));
       }
       if (length > limit) refusal = tooLarge(limit);
-      else if (receiving.bytes + chunk.length > MAX_RECEIVING_BYTES) refusal ??= receivingTooMuch();
+      else if (receiving.bytes + chunk.length > receivingBytes) refusal ??= receivingTooMuch(receivingBytes);
       if (refusal === null) {
         chunks.push(chunk);
         kept += chunk.length;
@@ -746,8 +753,8 @@ function tooLarge(limit: number): RadicalError {
   return new RadicalError("message_too_large", `the body is larger than ${limit} bytes`, "send less");
 }
 
-function receivingTooMuch(): RadicalError {
-  const message = `bodies of ${MAX_RECEIVING_BYTES} bytes are being received`;
+function receivingTooMuch(most: number): RadicalError {
+  const message = `bodies of ${most} bytes are being received`;
   return new RadicalError("primary_busy", message, "nothing was done: send it again later");
 }
 

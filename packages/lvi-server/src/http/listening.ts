@@ -3,7 +3,7 @@ import type { ServerResponse } from "node:http";
 import { checkListeningQuestion, RadicalError, UPDATES_MS } from "@radical/protocol";
 import type { Engine } from "../engine.ts";
 import { jsonOf } from "./json-body.ts";
-import { LineStream } from "./line-stream.ts";
+import { LineStream, type Streaming } from "./line-stream.ts";
 
 /** Of one listener: more than that is old news by the time it is read. */
 const MAX_WAITING_BYTES = 1536 * 1024;
@@ -12,7 +12,7 @@ const MAX_WAITING_BYTES = 1536 * 1024;
 export function listeningAnswer(
   engine: Engine,
   body: Uint8Array,
-  heartbeatMs: number,
+  streaming: Streaming,
   sent: (bytes: number) => void,
 ): (response: ServerResponse) => void {
   const question = checkListeningQuestion(jsonOf(body));
@@ -40,7 +40,7 @@ export function listeningAnswer(
       clearTimeout(timeout);
       stop();
     };
-    stream = new LineStream(response, { heartbeatMs, maxWaitingBytes: MAX_WAITING_BYTES, onClose });
+    stream = new LineStream(response, { ...streaming, maxWaitingBytes: MAX_WAITING_BYTES, onClose });
     for (const line of early.splice(0)) write(stream, line);
     if (isOver) stream.end();
   };

@@ -13,8 +13,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { DeleteTableCommand, DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { DeleteParameterCommand, GetParameterCommand, PutParameterCommand, SSMClient } from "@aws-sdk/client-ssm";
 import { type DynamoDbLocal, hasDynamoDbLocal, startDynamoDbLocal } from "@radical/lvi-server/e2e/dynamodb-local";
+import { openItems, parseStorageAddress, type StorageAddress } from "@radical/lvi-server";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { loadProject } from "@radical/app";
+import { itemOf, loadProject, readJson, startCompiler } from "@radical/app";
 import {
   askPrimary,
   askSchedule,
@@ -66,6 +67,7 @@ import {
   WORKFLOW_ORDERS_PATH,
   WORKFLOWS_PATH,
 } from "@radical/protocol";
+import { writeItems } from "../src/data/write-items.ts";
 import { samplesOf, total } from "../src/operate/metrics/prometheus-text.ts";
 import { lookAtDeployment } from "../src/operate/doctor/deployment.ts";
 import { examine } from "../src/operate/doctor/doctor.ts";
@@ -419,6 +421,20 @@ describe.skipIf(!runs)("radical deploy with a primary at AWS", () => {
       ["a", 1],
       ["b", 0],
     ]);
+  });
+
+  test("items are written through the relay, and read from the tables", async () => {
+    const { servers, storage } = await findDeployed(await options());
+    const compiler = await startCompiler({ colours: false });
+    try {
+      const written = itemOf("visits", "edited", readJson('{"count": 41}', "the value"), null);
+      expect(await writeItems(await leaderOf(servers), await compiler.dataProgram("data"), [written])).toBe(1);
+      const reader = await openItems(parseStorageAddress(storage!) as StorageAddress);
+      expect((await reader.item("visits", "edited"))?.value).toEqual(written.value);
+      await reader.close();
+    } finally {
+      await compiler.close();
+    }
   });
 
   test("production that tells nobody of its alarms: doctor and the plan warn", async () => {

@@ -280,6 +280,19 @@ describe("radical deploy", () => {
     });
   });
 
+  test("its items are written by the name of the environment, and read where the storage is named", async () => {
+    const put = await run("data", "put", "visits", "edited", '{"count": 41}', "--env", "production", "--json");
+    expect(put).toMatchObject({ code: 0, stdout: '{"written":1,"tables":["visits"]}\n' });
+    expect(await visit("edited")).toBe(42);
+    const get = ["data", "get", "visits", "edited", "--env", "production"];
+    const unread = await run(...get);
+    expect(unread).toMatchObject({ code: 2, stderr: expect.stringContaining("does not say where that is") as unknown });
+    const read = await run(...get, "--storage", `sqlite:${join(state, "data.sqlite")}`);
+    expect(read).toMatchObject({ code: 0, stdout: '{"count":42}\n' });
+    const two = await run(...get, "--server", `http://127.0.0.1:${link.address.port}`);
+    expect(two).toMatchObject({ code: 2, stderr: expect.stringContaining("--server another server") as unknown });
+  });
+
   test("a second run changes nothing and says so", async () => {
     const mark = cloudflare.requests.length;
     const { stdout } = await run("deploy", "--yes", "--json");

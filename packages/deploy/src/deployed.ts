@@ -11,13 +11,15 @@ export interface Deployed {
   readonly servers: readonly PrimaryAddress[];
   /** Where the application is reached; null: its configuration names no host. */
   readonly origin: string | null;
+  /** Address of the stored data, like `dynamodb:<prefix>?region=…`; null: a primary of one's own does not say. */
+  readonly storage: string | null;
 }
 
 /** Throws a CommandError if nobody is logged in, or there is no primary. */
 export async function findDeployed(choice: PrimaryChoice): Promise<Deployed> {
   const edge = await openEdge(choice.project, choice.target, choice.environment);
   const { primary, origin } = await deployedPrimary(choice, edge);
-  return { edge, servers: serversOf(primary), origin };
+  return { edge, servers: serversOf(primary), origin, storage: awsPlaceOf(primary.description)?.storage ?? null };
 }
 
 /** `description`: of a primary, as `radical deploy` keeps it. */

@@ -2,6 +2,7 @@
 import { type Option, type Options, type Program, subcommand } from "@radical/command-line";
 import type * as DataWork from "../data/data-work.ts";
 import { untilSignal } from "../operate/until-signal.ts";
+import { DEPLOYED } from "../operate/deployed-options.ts";
 import { PROJECT, reported } from "./command.ts";
 
 const COMMON = {
@@ -16,6 +17,7 @@ const COMMON = {
     placeholder: "url",
     words: "the LVI server of that storage; RADICAL_ADMIN_KEYS has its administration key",
   },
+  ...DEPLOYED,
   json: { kind: "flag", words: "print JSON" },
 } as const satisfies Options;
 
@@ -174,9 +176,11 @@ export const dataCommand: Program = {
         }),
     ),
   ],
-  notes: `Works on the data of radical dev, whether that runs or not, or on the storage that --storage names. All writes go through the
-LVI server. If none runs, the command starts one and stops it afterwards. So a write is an execution like any other, and caches
-learn of it.
+  notes: `Works on the data of radical dev, whether that runs or not, on those of the deployment of the environment --env, or on the storage
+that --storage names. All writes go through the LVI server, at AWS by its relay. If no server runs, the command starts one and stops it
+afterwards. So a write is an execution like any other, and caches learn of it.
+
+Items are read from the storage itself, so whoever runs the command needs access to it: at AWS that to read the tables.
 
 An item is a line of JSON: {"table": "users", "key": "ann", "value": {"name": "Ann"}}. Values are checked against the types
 of the handlers' tables.`,
@@ -187,6 +191,7 @@ of the handlers' tables.`,
     ['radical data put users ann \'{"name": "Ann"}\''],
     ["radical data export users posts > some.ndjson"],
     ["radical data import some.ndjson"],
+    ["radical data import some.ndjson --env production", "into a deployment"],
     ["radical data seed", "seed.ndjson or seed.json of the project"],
     [
       "RADICAL_ADMIN_KEYS=admin:… radical data put users ann - --storage 'dynamodb:my-app' --server http://10.0.0.5:8788 < ann.json",

@@ -36,7 +36,7 @@ const TELL_MS = 2_000;
 /** Throws a CommandError if items and entries differ, unless all of it was corrected. */
 export async function check(tables: readonly string[], options: CheckOptions, signal: AbortSignal): Promise<void> {
   const project = await loadProject(options.project);
-  const place = placeOf(project, options);
+  const place = await placeOf(project, options);
   const terminal = createTerminal({ quiet: options.json });
   if (!hasData(place)) {
     terminal.note("There is no data yet, so there is nothing to check.");

@@ -148,7 +148,7 @@ export class DataModule {
     throw new CommandError(
       "not_written",
       `The LVI server refused the request: ${text}`,
-      "Check --server and RADICAL_ADMIN_KEYS.",
+      "Check --server or --env, and the administration key.",
     );
   }
 }

@@ -19,31 +19,28 @@ import {
   type StorageAddress,
   StorageError,
 } from "@radical/lvi-server";
-import { terminalText } from "@radical/protocol";
+import { type ServerStatus, STATUS_PATH, terminalText } from "@radical/protocol";
 import { createTerminal } from "../terminal/terminal.ts";
-import { CommandError, messageOf } from "@radical/app/command-error";
+import { CommandError, EXIT_USAGE, messageOf } from "@radical/app/command-error";
 import {
-  type AdministrationKey,
+  askPrimary,
   type DeploymentKeys,
   loadDeploymentKeys,
   newDeploymentKeys,
+  type PrimaryAddress,
   serverKeysText,
 } from "@radical/admin";
 import { readRunning } from "@radical/local";
 
-export interface DataServer {
-  readonly url: string;
-  readonly key: AdministrationKey;
-  /** The name of the deployment; left out: not known. */
-  readonly deployment?: string;
-}
+export type DataServer = PrimaryAddress;
 
 /** What is worked on. */
 export interface DataPlace {
   /** Of `radical dev`. */
   readonly stateFolder: string;
-  readonly storage: StorageAddress;
-  /** The server that was named, if one was. */
+  /** Null: that of a deployment whose primary does not say. */
+  readonly storage: StorageAddress | null;
+  /** The server that was named, or that of a deployment; null: neither. */
   readonly server: DataServer | null;
   /** Whether the storage is that of `radical dev`. */
   readonly isDev: boolean;
@@ -65,10 +62,11 @@ export async function withServer<T>(
 ): Promise<T> {
   const running = await runningServer(place);
   if (running !== null) return work(running);
+  const address = storageOf(place);
   const own = place.isDev ? await loadDeploymentKeys(place.stateFolder) : dataKeys();
   const keys = new KeyRing(parseKeys(serverKeysText(own)));
-  const storage = await opened(place.storage, keys);
-  if (await isServed(storage, place.storage)) {
+  const storage = await opened(address, keys);
+  if (await isServed(storage, address)) {
     await storage.close();
     if (orElse !== undefined) return orElse();
     throw new CommandError(
@@ -82,7 +80,7 @@ export async function withServer<T>(
   const server = await startOwn(
     storage,
     keys,
-    sealingKeysOf(place.storage, storage, process.env["RADICAL_SEALING_KEYS"] ?? null),
+    sealingKeysOf(address, storage, process.env["RADICAL_SEALING_KEYS"] ?? null),
   );
   try {
     return await work({ url: server.url, key: own.administration });
@@ -93,17 +91,28 @@ export async function withServer<T>(
 
 /** Whether there can be anything to read. */
 export function hasData({ storage }: DataPlace): boolean {
-  return storage.kind !== "sqlite" || existsSync(storage.file);
+  return storage?.kind !== "sqlite" || existsSync(storage.file);
+}
+
+/** Throws a CommandError if it is not known. */
+export function storageOf({ storage }: DataPlace): StorageAddress {
+  if (storage !== null) return storage;
+  throw new CommandError(
+    "usage",
+    "Items are read from the storage itself, and a primary of your own does not say where that is.",
+    "Name it too: --storage dynamodb:<prefix>?region=<region>, or sqlite:<file> on its machine.",
+    { exitCode: EXIT_USAGE },
+  );
 }
 
 /**
  * Waits until all that the server has promised so far is applied: what was answered before is then in storage. False: it
  * took too long.
  */
-export async function settled({ url }: DataServer): Promise<boolean> {
+export async function settled(server: DataServer): Promise<boolean> {
   for (let waitedMs = 0; waitedMs < SETTLE_MS; waitedMs += SETTLE_POLL_MS) {
-    const health = (await (await fetch(`${url}/healthz`)).json()) as { readonly pending?: number };
-    if (health.pending === 0) return true;
+    const status = (await (await askPrimary(server, "GET", STATUS_PATH)).json()) as ServerStatus;
+    if (status.pending === 0) return true;
     await sleep(SETTLE_POLL_MS);
   }
   return false;

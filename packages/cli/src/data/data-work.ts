@@ -1,7 +1,7 @@
 /** What the subcommands of `radical data` do. */
 import { join } from "node:path";
 import { text as textOf } from "node:stream/consumers";
-import { type ItemReader, openItems, parseStorageAddress } from "@radical/lvi-server";
+import { type ItemReader, openItems, parseStorageAddress, type StorageAddress } from "@radical/lvi-server";
 import { isHiddenTable, splitUnit, terminalText } from "@radical/protocol";
 import { makeStateFolder } from "@radical/local";
 import {
@@ -25,11 +25,12 @@ import {
   readJson,
   readText,
   seedFileOf,
+  targetOf,
 } from "@radical/app";
 import { CommandError, EXIT_USAGE } from "@radical/app/command-error";
 import { operatorKey } from "@radical/admin";
 import { createTerminal, print, type Terminal } from "../terminal/terminal.ts";
-import { type DataPlace, type DataServer, hasData, settled, withServer } from "./data-server.ts";
+import { type DataPlace, type DataServer, hasData, settled, storageOf, withServer } from "./data-server.ts";
 import { type ItemWrite, writeItems } from "./write-items.ts";
 
 export interface DataOptions {
@@ -37,6 +38,10 @@ export interface DataOptions {
   readonly json: boolean;
   readonly storage: string | null;
   readonly server: string | null;
+  /** Environment of a deployment; null: `radical dev`, or what the options above name. */
+  readonly env: string | null;
+  /** The region of that deployment's primary at AWS; null: the usual one. */
+  readonly region: string | null;
   /** Of the commands that write. */
   readonly untyped?: boolean;
 }
@@ -141,12 +146,13 @@ export function valueOf(line: string): string {
 
 /** Undefined: there is no data. */
 async function reading<T>(options: DataOptions, work: (reader: ItemReader) => Promise<T>): Promise<T | undefined> {
-  const place = placeOf(await loadProject(options.project), options);
+  const place = await placeOf(await loadProject(options.project), options);
   if (!hasData(place)) return undefined;
+  const storage = storageOf(place);
   const terminal = createTerminal();
   const note = (words: string): void => terminal.note(words);
   const read = async (): Promise<T> => {
-    const reader = await openItems(place.storage);
+    const reader = await openItems(storage);
     try {
       return await work(reader);
     } finally {
@@ -183,10 +189,15 @@ export async function remove(table: string, key: string, options: DataOptions): 
   checked(() => checkPlace(table, key, null));
   const project = await loadProject(options.project);
   const terminal = createTerminal({ quiet: options.json });
-  const { done: deleted } = await writeAll(project, placeOf(project, options), () => [{ table, key, value: null }], {
-    untyped: true,
-    terminal,
-  });
+  const { done: deleted } = await writeAll(
+    project,
+    await placeOf(project, options),
+    () => [{ table, key, value: null }],
+    {
+      untyped: true,
+      terminal,
+    },
+  );
   if (options.json) print(JSON.stringify({ written: deleted, tables: deleted === 0 ? [] : [table] }));
   else if (deleted === 0) terminal.note(`there was no ${terminalText(`${table}/${key}`)}`);
   else terminal.note(`${terminal.style("green", "✓")} ${terminalText(`${table}/${key}`)} deleted`);
@@ -207,7 +218,7 @@ export async function seed(named: string | null, options: DataOptions): Promise<
 async function writing(options: DataOptions, itemsOf: ItemsOf): Promise<void> {
   const terminal = createTerminal({ quiet: options.json });
   const project = await loadProject(options.project);
-  const { items } = await writeAll(project, placeOf(project, options), itemsOf, {
+  const { items } = await writeAll(project, await placeOf(project, options), itemsOf, {
     untyped: options.untyped === true,
     terminal,
   });
@@ -229,8 +240,11 @@ async function writeAll(
     const items = itemsOf(types);
     const program = await compiler.dataProgram("data");
     if (place.isDev) await makeStateFolder(place.stateFolder);
-    const write = (server: DataServer): Promise<number> => writeItems(server, program, items);
-    return { items, done: await terminal.during("Writing", withServer(place, write)) };
+    let stored = 0;
+    const write = (server: DataServer): Promise<number> =>
+      writeItems(server, program, items, (some) => (stored += some));
+    const label = (): string => `Writing: ${stored} of ${counted(items.length, "item")}`;
+    return { items, done: await terminal.during(label, withServer(place, write)) };
   } finally {
     await compiler.close();
   }
@@ -282,20 +296,43 @@ function checked<T>(read: () => T): T {
 
 // ── Where ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-export function placeOf({ root }: Project, { storage, server }: DataOptions): DataPlace {
-  const place = devPlace(join(root, ".radical"));
-  const named = server === null ? null : namedServer(server);
-  if (storage === null) return { ...place, server: named };
-  const address = parseStorageAddress(storage);
+/** Throws a CommandError if options do not go together, or there is no such deployment. */
+export async function placeOf(project: Project, options: DataOptions): Promise<DataPlace> {
+  const { storage, server, env } = options;
+  const place = devPlace(join(project.root, ".radical"));
+  if (env !== null && server !== null)
+    throw wrongOption("--env names a deployment with its server, and --server another server.");
+  const { address, named } =
+    env === null ? { address: null, named: namedServer(server) } : await deployed(project, env, options);
+  if (env === null && storage === null) return { ...place, server: named };
+  return { ...place, storage: storageAt(storage ?? address), server: named, isDev: false };
+}
+
+/** The server of a deployment that leads, and where its data are stored, if it says so. */
+async function deployed(
+  project: Project,
+  env: string,
+  { region }: DataOptions,
+): Promise<{ readonly address: string | null; readonly named: DataServer }> {
+  const { findDeployed, leaderOf } = await import("@radical/deploy");
+  const target = targetOf(project.config.name, env);
+  const { servers, storage } = await findDeployed({ project, target, primary: null, region, url: null });
+  return { address: storage, named: await leaderOf(servers) };
+}
+
+/** Throws a CommandError if it is malformed. */
+function storageAt(storage: string | null): StorageAddress | null {
+  const address = storage === null ? null : parseStorageAddress(storage);
   if (typeof address === "string") throw wrongOption(`--storage "${storage}" ${address}`);
-  return { ...place, storage: address, server: named, isDev: false };
+  return address;
 }
 
 function devPlace(stateFolder: string): Omit<DataPlace, "server"> {
   return { stateFolder, storage: { kind: "sqlite", file: join(stateFolder, "data.sqlite") }, isDev: true };
 }
 
-function namedServer(url: string): DataServer {
+function namedServer(url: string | null): DataServer | null {
+  if (url === null) return null;
   if (!URL.canParse(url)) throw wrongOption(`--server must be a URL, and is "${url}".`);
   const deployment = process.env["RADICAL_DEPLOYMENT"];
   const server = { url: url.replace(/\/+$/, ""), key: operatorKey(process.env) };

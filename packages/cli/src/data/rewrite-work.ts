@@ -25,13 +25,13 @@ const NOTED_PAGES = 10;
 /** Stores each item of a table as the classes of the present build do. Throws a CommandError if one does not fit them. */
 export async function rewrite(table: string, options: RewriteOptions, signal: AbortSignal): Promise<void> {
   const project = await loadProject(options.project);
-  const place = placeOf(project, options);
+  const place = await placeOf(project, options);
   const terminal = createTerminal({ quiet: options.json });
   const { program, types } = await terminal.during("Building", rewritingProgram(project, table, terminal));
   if (place.isDev) await makeStateFolder(place.stateFolder);
   const done = await withServer(place, async (server) => {
     // One build serves in `radical dev`.
-    const isDeployed = !place.isDev || options.server !== null;
+    const isDeployed = !place.isDev || place.server !== null;
     if (isDeployed && !options.dryRun) await checkEarlierNames(server, table, types);
     return rewriteAt(server, program, table, options, signal, terminal);
   });

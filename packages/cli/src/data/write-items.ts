@@ -13,12 +13,13 @@ export interface ItemWrite {
 /**
  * Resolves when all are stored, with how many those are: what is not there is not deleted. Throws a CommandError that
  * says how many were, if not all: each batch is, or is not.
- * `program`: that of the data module.
+ * `program`: that of the data module. `onBatch` gets the number of items of each batch, once that is stored.
  */
 export async function writeItems(
   server: DataServer,
   program: Uint8Array,
   writes: readonly ItemWrite[],
+  onBatch: (items: number) => void = () => undefined,
 ): Promise<number> {
   let done = 0;
   const state = (): string => `${done} items were written before`;
@@ -34,6 +35,7 @@ export async function writeItems(
     if (ended.kind !== "result")
       throw module.failed(`the LVI server could not write: ${ended.message}`, "nothing of this batch was written");
     done += new CborReader(ended.value).integerIn(0, MAX_BATCH);
+    onBatch(batch.length);
   }
   return done;
 }

@@ -166,8 +166,8 @@ function nanoseconds(microseconds: number): string {
 }
 
 /**
- * Whether an execution has spans whose request has that context: its caller decides. Of those without a context that part has
- * some. `draw`: a number from 0 to 1, 1 excluded.
+ * Whether an execution has spans whose request has that context. The caller decides; without a context chance does, by the
+ * ratio. `draw`: a number from 0 to 1, 1 excluded.
  */
 export function hasSpans(context: TraceContext | null, ratio: number, draw: () => number): boolean {
   return context === null ? draw() < ratio : context.sampled;

@@ -41,6 +41,7 @@ export class Garbage {
     this.#external = Math.min(this.#external, before);
     if (before - this.#external < this.#mostBytes * GROWN) return;
     collect();
+    // Another thread frees buffers, so that it may be less a moment later.
     this.#external = external();
     const endedAtMs = now();
     this.#notBeforeMs = endedAtMs + (endedAtMs - beganAtMs) * PAUSES;

@@ -106,6 +106,7 @@ export function sections(): readonly Section[] {
       `${RUNBOOKS}/README`,
       "capacity",
       "how-to/look-after",
+      "how-to/traces",
       "how-to/rotate-keys",
       "how-to/restore",
       "security",

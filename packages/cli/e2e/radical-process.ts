@@ -61,8 +61,12 @@ export interface RadicalDev {
 const OF_ANOTHER_SERVER = { RADICAL_KEYS_FILE: "/nowhere", RADICAL_STORAGE: "dynamodb:live", RADICAL_WORKERS: "none" };
 
 /** Starts `radical dev --json` in a process group of its own; resolves when it serves. */
-export async function radicalDev(project: string, args: readonly string[] = []): Promise<RadicalDev> {
-  const { serving, ...dev } = startDev(project, ["--port", "0", ...args]);
+export async function radicalDev(
+  project: string,
+  args: readonly string[] = [],
+  env: NodeJS.ProcessEnv = {},
+): Promise<RadicalDev> {
+  const { serving, ...dev } = startDev(project, ["--port", "0", ...args], env);
   return { ...dev, url: await serving };
 }
 
@@ -71,10 +75,10 @@ export interface StartingDev extends Omit<RadicalDev, "url"> {
   readonly serving: Promise<string>;
 }
 
-export function startDev(project: string, args: readonly string[]): StartingDev {
+export function startDev(project: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): StartingDev {
   const child = spawnRadical(["dev", "--project", project, "--json", ...args], {
     detached: true,
-    env: OF_ANOTHER_SERVER,
+    env: { ...OF_ANOTHER_SERVER, ...env },
   });
   const closed = new Promise<number | null>((resolve) => child.once("close", resolve));
   const events: DevEvent[] = [];

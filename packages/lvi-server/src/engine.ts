@@ -29,6 +29,7 @@ import {
   type TaskList,
   type TaskListQuestion,
   type TaskOrder,
+  type TraceContext,
   type TaskOrderAnswer,
   type WorkflowHistory,
   type WorkflowHistoryQuestion,
@@ -67,6 +68,7 @@ import { type Storage, StorageError, type StoredModule } from "./storage/storage
 import { listTasks } from "./task-list.ts";
 import { listWorkflows, workflowHistory } from "./workflow-list.ts";
 import { orderEach } from "./workflow-orders.ts";
+import type { Traces } from "./traces.ts";
 import { type Ahead, VirtualTime } from "./virtual-time.ts";
 
 export interface EngineOptions {
@@ -83,6 +85,8 @@ export interface EngineOptions {
   /** How often what was kept long enough is collected. */
   readonly collectIntervalMs: number;
   readonly onHalt: OnHalt;
+  /** Left out: executions have no spans. */
+  readonly traces?: Traces | null;
 }
 
 /** This server may serve no more: another one has taken over, or it found itself broken. Nothing it holds in memory is to be trusted. */
@@ -151,11 +155,12 @@ export class Engine {
   readonly #times: RequestTimes | null;
   readonly #virtualTime: VirtualTime | null;
   /** Null: nobody wants them. */
-  #lives: Lives | null = null;
+  #lives: Lives | null;
 
   constructor(options: EngineOptions) {
     const { core, epoch, now, executor, services, log, collectIntervalMs } = options;
     this.#options = options;
+    this.#lives = this.#traces === null ? null : new Lives(() => this.#machineTime, this.#traces);
     this.#contention = new ContentionTally(now);
     this.#secrets = new KnownSecrets((hash) => options.storage.moduleContent(hash));
     this.#times = log.writes("debug") ? new RequestTimes() : null;
@@ -258,10 +263,11 @@ export class Engine {
     return this.#options.core.setsLeft;
   }
 
-  request(request: LviRequest, asker: Asker<LviReply>): void {
+  /** `contextOf`: of the request; nobody asks for it unless executions have spans. */
+  request(request: LviRequest, asker: Asker<LviReply>, contextOf: () => TraceContext | null = () => null): void {
     let asking = asker;
     this.#contention.requested(request);
-    if (this.#lives !== null) asking = this.#told(this.#lives, request, asking);
+    if (this.#lives !== null) asking = this.#told(this.#lives, request, asking, contextOf);
     if (this.#times !== null) asking = this.#timed(this.#times, request, asking);
     this.#driver.request(request, asking);
   }
@@ -507,8 +513,12 @@ export class Engine {
     const stop = lives.take(taker, every);
     return () => {
       stop();
-      if (lives.takers === 0) this.#lives = null;
+      if (lives.takers === 0 && this.#traces === null) this.#lives = null;
     };
+  }
+
+  get #traces(): Traces | null {
+    return this.#options.traces ?? null;
   }
 
   /** The time of tasks, schedules and workflows. */
@@ -523,8 +533,13 @@ export class Engine {
   }
 
   /** An asker whose answer ends the life; the same one, if the execution tells none. */
-  #told(lives: Lives, request: LviRequest, asker: Asker<LviReply>): Asker<LviReply> {
-    if (!lives.begin(request)) return asker;
+  #told(
+    lives: Lives,
+    request: LviRequest,
+    asker: Asker<LviReply>,
+    contextOf: () => TraceContext | null,
+  ): Asker<LviReply> {
+    if (!lives.begin(request, this.#traces?.placeOf(contextOf()) ?? null)) return asker;
     const { answered, failed } = asker;
     return {
       failed,

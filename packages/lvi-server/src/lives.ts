@@ -14,11 +14,13 @@ import {
   MAX_UNITS,
   MAX_WAITS,
   microseconds,
+  type TracePlace,
 } from "@radical/protocol";
 import type { ExpectedCompletion, Note } from "./core/events.ts";
 import type { Now } from "./core/lvi-core.ts";
 import type { EndedRun, Run } from "./core/run.ts";
 import type { LifeObserver } from "./driver.ts";
+import type { Traces } from "./traces.ts";
 
 /** Most lives that have begun: the followup of one that was told may never come. The oldest are told as they are. */
 const MAX_BEGUN = 10_000;
@@ -37,6 +39,10 @@ type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
 
 interface Begun extends Writable<Pick<Life, "reason" | "code" | "commit" | "because" | "tookUs">> {
   readonly request: LviRequest;
+  /** It was chosen for those who take lives. */
+  readonly isWanted: boolean;
+  /** Its place in its trace; null: it has no spans. */
+  readonly trace: TracePlace | null;
   readonly atMs: number;
   readonly sinceMs: number;
   readonly spans: LifeSpan[];
@@ -50,15 +56,18 @@ export class Lives implements LifeObserver {
   readonly #now: () => Now;
   /** With how many executions each wants one of. */
   readonly #takers = new Map<LifeTaker, number>();
-  #every = 1;
+  #every = Infinity;
   #count = 0;
   #sliceEndsAtMs = 0;
   #begunInSlice = 0;
   #leftOut = 0;
   readonly #begun = new Map<ExecutionId, Begun>();
+  readonly #traces: Traces | null;
 
-  constructor(now: () => Now) {
+  /** `traces`: those of executions in traces become spans. */
+  constructor(now: () => Now, traces: Traces | null = null) {
     this.#now = now;
+    this.#traces = traces;
   }
 
   /** Has it told lives from now on, one of so many. Returns how to stop. */
@@ -69,7 +78,7 @@ export class Lives implements LifeObserver {
     return () => {
       this.#takers.delete(taker);
       changed();
-      if (this.#takers.size === 0) this.#begun.clear();
+      if (this.#takers.size === 0 && this.#traces === null) this.#begun.clear();
     };
   }
 
@@ -78,22 +87,26 @@ export class Lives implements LifeObserver {
   }
 
   /** False: this execution tells no life. */
-  begin(request: LviRequest): boolean {
-    if (++this.#count < this.#every) return false;
-    this.#count = 0;
+  begin(request: LviRequest, trace: TracePlace | null = null): boolean {
+    const isWanted = ++this.#count >= this.#every;
+    if (isWanted) this.#count = 0;
+    else if (trace === null) return false;
     const { monotonicMs, wallMs } = this.#now();
     if (monotonicMs >= this.#sliceEndsAtMs) {
       this.#sliceEndsAtMs = monotonicMs + SLICE_MS;
       this.#begunInSlice = 0;
     }
     if (++this.#begunInSlice > MAX_BEGUN_IN_SLICE) {
-      this.#leftOut++;
+      if (isWanted) this.#leftOut++;
+      if (trace !== null) this.#traces?.leftOut();
       return false;
     }
     const { executionId } = request;
     this.#begun.delete(executionId);
     this.#begun.set(executionId, {
       request,
+      isWanted,
+      trace,
       atMs: wallMs,
       sinceMs: monotonicMs,
       tookUs: 0,
@@ -207,7 +220,7 @@ export class Lives implements LifeObserver {
     const begun = this.#begun.get(id);
     if (begun === undefined) return;
     this.#begun.delete(id);
-    const { request, atMs, tookUs, spans, ran, waited, reason, code, commit, because } = begun;
+    const { request, isWanted, trace, atMs, tookUs, spans, ran, waited, reason, code, commit, because } = begun;
     const { handler, module, location, attempt } = request;
     const life: Life = {
       v: 1,
@@ -215,7 +228,7 @@ export class Lives implements LifeObserver {
       side: "primary",
       execution: id,
       attempt,
-      trace: null,
+      trace: trace?.traceId ?? null,
       place: location,
       handler,
       module,
@@ -232,6 +245,8 @@ export class Lives implements LifeObserver {
       waited,
       fuel: null,
     };
+    if (trace !== null) this.#traces?.take(life, trace);
+    if (!isWanted) return;
     const leftOut = this.#leftOut;
     this.#leftOut = 0;
     for (const take of this.#takers.keys()) take(life, leftOut);

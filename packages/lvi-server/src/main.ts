@@ -6,7 +6,7 @@
  * error. Why the process could not start, or ended, is a line of that log too; at a terminal it is plain words.
  */
 import { readFileSync, watchFile } from "node:fs";
-import { terminalText } from "@radical/protocol";
+import { type OtlpTarget, terminalText } from "@radical/protocol";
 import type { GivenOptions } from "@radical/command-line";
 import { KeyRing, type Keys, parseKeys } from "./http/keys.ts";
 import { firstKeys, followKeys, openKeysParameter } from "./http/keys-parameter.ts";
@@ -24,6 +24,7 @@ import { MemoryBudgetError } from "./memory-budget.ts";
 import { RELEASE } from "./release.ts";
 import { type RunningServer, startServer } from "./server.ts";
 import { openStorage, sealingKeysOf } from "./storage/storage-address.ts";
+import { tracesSettings } from "./traces-settings.ts";
 import { StorageError } from "./storage/storage.ts";
 import { TunnelWatch } from "./tunnel-watch.ts";
 
@@ -68,7 +69,9 @@ switch (commandLine.kind) {
     break;
   case "options":
     try {
-      await run(commandLine.given, commandLine.options);
+      const traces = tracesSettings(commandLine.options, process.env);
+      if (typeof traces === "string") refuse(traces);
+      else await run(commandLine.given, commandLine.options, traces);
     } catch (error) {
       fail(error);
       // Who watches for the end of its parent would wait for that, and nobody would start it again.
@@ -82,7 +85,7 @@ function refuse(reason: string, configuration?: string): void {
   process.exitCode = EXIT_WRONG_OPTIONS;
 }
 
-async function run(given: GivenOptions, options: Options): Promise<void> {
+async function run(given: GivenOptions, options: Options, traces: OtlpTarget | null): Promise<void> {
   const { port, host, workers, executionLimitMs, followupTimeoutMs, leaseMs, readLeaseMs, drainMs } = options;
   const { retentionMs, moduleRetentionMs } = options;
   const log = createLog(options.logLevel, (line) => process.stderr.write(line));
@@ -147,6 +150,7 @@ async function run(given: GivenOptions, options: Options): Promise<void> {
       ...(options.metricsNamespace === null ? {} : { namespace: options.metricsNamespace }),
       ...(options.memoryMb === null ? {} : { memoryBytes: options.memoryMb * BYTES_PER_MB }),
     },
+    ...(traces === null ? {} : { traces }),
     log,
     onHalt: (reason, cause) => {
       // What is durable is right: a fresh process recovers from it.

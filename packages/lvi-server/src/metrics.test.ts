@@ -53,6 +53,7 @@ function metricsOf(load: () => Load = () => LOAD): Metrics {
     listeners: () => 6,
     leases: () => ({ granted: 22, revoked: 23, lapsed: 24 }),
     throttles: () => 25,
+    traces: () => ({ told: 7, lost: 2 }),
     memoryBoundBytes: () => 26_000,
     loopDelayMs: () => 27,
   });
@@ -112,6 +113,8 @@ test("what is counted comes out as Prometheus text", async () => {
     "radical_intents_pending 3",
     "radical_intent_oldest_seconds 4.5",
     "radical_storage_throttles_total 25",
+    'radical_traced_executions_total{result="told"} 7',
+    'radical_traced_executions_total{result="lost"} 2',
     "radical_memory_bound_bytes 26000",
     "radical_event_loop_delay_seconds 0.027",
     "radical_units_locked 5",

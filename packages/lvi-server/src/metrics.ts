@@ -12,6 +12,7 @@ import { START_DELAYS_SECONDS, type TaskCounts } from "./core/task-table.ts";
 import type { WorkflowCounts } from "./core/workflow-table.ts";
 import type { WorkerLoad } from "./execution/worker-pool.ts";
 import type { Totals } from "./minute-metrics.ts";
+import type { TraceCounts } from "./traces.ts";
 import { type Count, CounterTally, HistogramTally, KeptHistogram } from "./tallies.ts";
 
 /** Most tables that are told apart: their names come from locations. */
@@ -57,6 +58,8 @@ export interface Gauges {
   leases(): LeaseCounts | null;
   /** How many requests of storage were throttled, since the server has started. */
   throttles(): number;
+  /** Executions with spans; null: there are none. */
+  traces(): TraceCounts | null;
   /** The memory that the process may take. */
   memoryBoundBytes(): number;
   /** The delay of the event loop in the last whole minute, 99th percentile. */
@@ -144,6 +147,18 @@ export class Metrics {
       collect() {
         this.reset();
         this.inc(gauges.throttles());
+      },
+    });
+    void new Counter({
+      name: "radical_traced_executions_total",
+      help: "Executions whose spans a collector has taken, and those whose spans are lost.",
+      labelNames: ["result"],
+      registers: [this.#registry],
+      collect() {
+        this.reset();
+        const { told, lost } = gauges.traces() ?? { told: 0, lost: 0 };
+        this.inc({ result: "told" }, told);
+        this.inc({ result: "lost" }, lost);
       },
     });
     const ofLoad = (name: string, help: string, of: Exclude<keyof Load, "tasks" | "workflows">): void =>

@@ -13,7 +13,7 @@ import {
   variableOf as variableOfOption,
   WrongValue,
 } from "@radical/command-line";
-import { DEFAULT_READ_LEASE_MS, MAX_AHEAD_MS, MAX_READ_LEASE_MS } from "@radical/protocol";
+import { DEFAULT_READ_LEASE_MS, MAX_AHEAD_MS, MAX_READ_LEASE_MS, otlpTracesUrl } from "@radical/protocol";
 import { keyIdsOf, type Keys, KeysError, parseKeys } from "./http/keys.ts";
 import { LOG_LEVELS } from "./log.ts";
 import { parseStorageAddress, type StorageAddress } from "./storage/storage-address.ts";
@@ -249,6 +249,22 @@ export const SETTINGS = {
     most: 3_600_000,
     words: "how often the server looks at itself, warns, and writes the line of metrics",
   },
+  otlp: {
+    kind: "text",
+    placeholder: "url",
+    words:
+      "collector that gets the spans of executions by OTLP over HTTP, such as http://127.0.0.1:4318 (default: OTEL_EXPORTER_OTLP_ENDPOINT; without both there are no spans)",
+    parse: collectorOf,
+    shown: withoutQuery,
+  },
+  otlpRatio: {
+    kind: "number",
+    least: 0,
+    most: 1,
+    fraction: true,
+    words:
+      "part of the executions without a traceparent that has spans, from 0 to 1; others do as their traceparent says (default: OTEL_TRACES_SAMPLER_ARG, or 1)",
+  },
   virtualTimeMs: {
     kind: "number",
     unit: "ms",
@@ -296,6 +312,18 @@ function originOf(text: string): string {
   throw new WrongValue("be an origin, such as https://shop.example.com, without a path");
 }
 
+/** Where it takes traces. */
+function collectorOf(text: string): string {
+  const url = text.length <= MAX_URL_LENGTH ? otlpTracesUrl(text) : null;
+  if (url === null) throw new WrongValue("be an http or https URL without a password, such as http://127.0.0.1:4318");
+  return url;
+}
+
+/** A query may hold a secret. */
+export function withoutQuery(text: string): string {
+  return text.replace(/\?.*$/s, "?…");
+}
+
 /** A URL may hold a password. */
 function withoutPassword(text: string): string {
   return text.replace(/\/\/[^/@]*@/g, "//…@");
@@ -323,6 +351,8 @@ function serverCommand(version: string): Command<typeof SETTINGS> {
   ${KEYS_VARIABLE}   keys that locations sign with, "<id>:<hex>,…", and public halves of those of administration,
                  "<id>:ed25519:<hex>"; required, or else
                  --keys-file or --keys-parameter
+  OTEL_*         OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_HEADERS, OTEL_SERVICE_NAME, OTEL_TRACES_SAMPLER_ARG:
+                 the collector of spans, as all programs with OpenTelemetry read them
   AWS_*          credentials and region for DynamoDB, as the AWS SDK finds them; profiles and roles too`,
     exitCodes: ["stopped on request", "failed", "wrong options"],
     examples: [

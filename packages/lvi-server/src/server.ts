@@ -1,5 +1,5 @@
 /** The LVI server put together: storage, core, workers, HTTP. */
-import { randomInt } from "node:crypto";
+import { randomInt, randomUUID } from "node:crypto";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { availableParallelism } from "node:os";
@@ -7,6 +7,7 @@ import {
   decodeModuleContent,
   INDEX_STATES,
   type ModuleContent,
+  type OtlpTarget,
   plansOf,
   RadicalError,
   tablesOf,
@@ -50,6 +51,7 @@ import {
   type StoredModule,
 } from "./storage/storage.ts";
 import type { Ahead } from "./virtual-time.ts";
+import { Traces } from "./traces.ts";
 import { VitalsWatch } from "./vitals-watch.ts";
 
 export interface ServerOptions {
@@ -90,6 +92,8 @@ export interface ServerOptions {
   readonly watch?: Watching;
   /** Delay of the event loop beyond which new requests are refused. Left out: it is not looked at. */
   readonly shedDelayMs?: number;
+  /** Where spans of executions go. Left out: there are none. */
+  readonly traces?: OtlpTarget;
   /** What one location may use at once, and in the long run of the workers' time. */
   readonly location?: Partial<Pick<Budget, "executions" | "units" | "bytes">> & { readonly workersPercent?: number };
   readonly log: Log;
@@ -145,6 +149,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   let pool: WorkerPool | null = null;
   let epoch = 0;
   const { watch: watching = {} } = options;
+  const { deployment = null } = options;
+  const traces = options.traces === undefined ? null : tracesTo(options.traces, deployment, log);
   const memory = processMemory(watching.memoryBytes ?? null);
   const budget = memoryBudget(memory, {
     workers: options.workers ?? null,
@@ -164,6 +170,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     listeners: () => (state.kind === "not-serving" ? 0 : state.engine.listeners),
     leases: () => (state.kind === "not-serving" ? null : state.engine.leaseCounts),
     throttles: () => opened.throttles ?? 0,
+    traces: () => traces?.counts ?? null,
     memoryBoundBytes: () => vitals.memoryBoundBytes,
     loopDelayMs: () => loopDelayMs,
   });
@@ -358,6 +365,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       ahead: options.virtualTimeMs === undefined ? null : ahead,
       collectIntervalMs,
       onHalt,
+      traces,
     });
     let registering: Promise<void> = Promise.resolve();
     const aside = new Set(known.flatMap(({ hash, putAtMs: atMs }) => (atMs === OF_NO_APPLICATION ? [hash] : [])));
@@ -424,9 +432,12 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       failpoint("stop.drained");
       // Before the connections go: who still waits is told to ask the next server.
       engine.close();
+      const told = traces?.close();
       await stopListening();
       await executor.close();
       await release(engine);
+      // A successor does not wait for the collector.
+      await told;
       log.info("stopped", { epoch });
     };
     return {
@@ -454,6 +465,16 @@ function coreBounds({
 }: MemoryBudget): Partial<CoreOptions> {
   const tasks = { ...DEFAULT_CORE_OPTIONS.tasks, mostBytes: taskBytes, laneBytes };
   return { hotBytes, finishedBytes, requestBytes, tasks };
+}
+
+function tracesTo(target: OtlpTarget, deployment: string | null, log: Log): Traces {
+  const instance = {
+    "service.name": target.service ?? "radical-primary",
+    "service.instance.id": randomUUID(),
+    "telemetry.sdk.language": "nodejs",
+  };
+  const resource = deployment === null ? instance : { ...instance, "deployment.environment.name": deployment };
+  return new Traces({ ...target, resource, log });
 }
 
 /** Of 53 bits. */

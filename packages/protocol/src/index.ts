@@ -27,6 +27,7 @@ export * from "./messages/service-call.ts";
 export * from "./messages/workflow-question.ts";
 export * from "./module-content.ts";
 export * from "./object-method.ts";
+export * from "./otlp.ts";
 export * from "./outcome.ts";
 export * from "./primary-node.ts";
 export { quantileOf } from "./quantile.ts";

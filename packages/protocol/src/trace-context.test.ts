@@ -8,7 +8,10 @@ test("a trace context is passed on as it came", () => {
     traceparent: TRACEPARENT,
     tracestate: "vendor=1",
     traceId: "4bf92f3577b34da6a3ce929d0e0e4736",
+    spanId: "00f067aa0ba902b7",
+    sampled: true,
   });
+  expect(traceContextOf(TRACEPARENT.replace("-01", "-00"), null)?.sampled).toBe(false);
   expect(traceContextOf(TRACEPARENT.replace("00-", "01-") + "-later", null)?.traceId).toMatch(/^4bf9/);
   expect(traceContextOf(TRACEPARENT, "x".repeat(513))?.tracestate).toBeNull();
 });

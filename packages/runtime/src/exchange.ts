@@ -8,7 +8,13 @@ import {
   type Manifest,
   present,
   SEED_BYTES,
+  spanIdOf,
   type TraceContext,
+  traceContextFrom,
+  type TracedLife,
+  type TracePlace,
+  tracePlaceOf,
+  unsampledContext,
 } from "@radical/protocol";
 import type { HandlerModule } from "@radical/wasm-host";
 import { NO_PLACE, type Place } from "./cache/place.ts";
@@ -23,6 +29,7 @@ import { type EndingReply, finalLine, speculativeLine, type SpeculativeReply } f
 import { workflowPath } from "./http/workflow-request.ts";
 import type { Isolate } from "./isolate.ts";
 import { LifeNotes } from "./life-notes.ts";
+import { type LocationSpans, randomBytes } from "./location-spans.ts";
 import type { Log, LogLine } from "./log.ts";
 import { answerLeaves } from "./speculation-lane.ts";
 import { Timings } from "./timings.ts";
@@ -54,7 +61,14 @@ export class Exchange {
   readonly #manifest: Manifest;
   readonly #module: HandlerModule;
   readonly #log: Log;
-  readonly #trace: TraceContext | null;
+  /** That of the client; once the execution is in a trace, what the primary is told. */
+  #trace: TraceContext | null;
+  /** Where its spans belong, and who sends them; null: it has none. */
+  #traced: { readonly place: TracePlace; readonly sendIds: string[]; readonly spans: LocationSpans } | null = null;
+  /** To be sent when the reply has left. */
+  #span: TracedLife | null = null;
+  /** The log is to have its life. */
+  #logsLife = false;
   readonly #onLeased: ((leased: LeasedExecution) => void) | null;
   readonly #timings = new Timings(now);
   /** Known one after the other. */
@@ -86,7 +100,29 @@ export class Exchange {
   begin(isolate: Isolate): void {
     const { livesEvery } = isolate.settings;
     this.place = isolate.place;
-    if (livesEvery !== null && isolate.lives++ % livesEvery === 0) this.#timings.life = new LifeNotes();
+    this.#logsLife = livesEvery !== null && isolate.lives++ % livesEvery === 0;
+    if (isolate.spans !== null) this.#enterTrace(isolate.spans);
+    if (this.#logsLife || this.#traced !== null) this.#timings.life = new LifeNotes();
+  }
+
+  /** The primary follows what is decided here. */
+  #enterTrace(spans: LocationSpans): void {
+    const place = tracePlaceOf(this.#trace, spans.target.ratio, randomBytes);
+    if (place === null) {
+      this.#trace ??= unsampledContext(randomBytes);
+      return;
+    }
+    this.#traced = { place, sendIds: [], spans };
+    this.#trace = traceContextFrom({ ...place, sampled: true }, this.#trace?.tracestate ?? null);
+  }
+
+  /** Of the next question to the primary, which is a span of its own. */
+  #traceOfSend(): TraceContext | null {
+    if (this.#traced === null) return this.#trace;
+    const { place, sendIds } = this.#traced;
+    const spanId = spanIdOf(randomBytes);
+    sendIds.push(spanId);
+    return traceContextFrom({ traceId: place.traceId, spanId, sampled: true }, this.#trace?.tracestate ?? null);
   }
 
   name(handler: string): string {
@@ -134,6 +170,7 @@ export class Exchange {
       cache: cache.of(this.place, (error) => this.#warn("warn", "cache_failed", describe(error))),
       primary,
       trace: this.#trace,
+      traceOfSend: () => this.#traceOfSend(),
       lane,
       failpoint,
       timings: this.#timings,
@@ -168,8 +205,9 @@ export class Exchange {
   async #afterwards(listening: Isolate | null): Promise<void> {
     await answerLeaves();
     this.report();
-    if (listening === null) return;
-    await Promise.all([listening.cache.hearOfPurges(this.place), listen(listening, this.place.location)]);
+    const sent = this.sendSpans();
+    if (listening === null) return sent;
+    await Promise.all([sent, listening.cache.hearOfPurges(this.place), listen(listening, this.place.location)]);
   }
 
   /** Replies to a question after a workflow: it is not an execution. */
@@ -203,6 +241,16 @@ export class Exchange {
     }
   }
 
+  /** Sends its spans, if it has any; never rejects. */
+  async sendSpans(): Promise<void> {
+    const [traced, span] = [this.#traced, this.#span];
+    this.#span = null;
+    if (traced === null || span === null) return;
+    this.#timings.subrequests++;
+    const complaint = await traced.spans.send(span);
+    if (complaint !== null) this.#warn("warn", "spans_not_taken", complaint);
+  }
+
   #reply(reply: Reply, answer: Answer | null, verdict: Verdict | null, footprint: Footprint | null): Told {
     const execution = this.#identity?.executionId ?? null;
     const ms = this.#timings.toRecord();
@@ -224,7 +272,11 @@ export class Exchange {
       fuel: this.#timings.fuel,
     });
     const life = this.#lifeOf(reply, answer, ms["total"] ?? 0);
-    if (life !== null) this.#lines.push({ level: "debug", event: "life", life });
+    if (life !== null && this.#logsLife) this.#lines.push({ level: "debug", event: "life", life });
+    this.#span =
+      life === null || this.#traced === null
+        ? null
+        : { life, status: reply.status, place: this.#traced.place, sendIds: this.#traced.sendIds };
     const path =
       answer?.kind === "working" && this.#handler !== null ? workflowPath(this.#handler, answer.workflow) : null;
     const headers: Record<string, string> = {

@@ -5,6 +5,7 @@ import { NO_PLACE, type Place } from "./cache/place.ts";
 import { LocationCore } from "./core/location.ts";
 import { ArmedFailpoint } from "./failpoints.ts";
 import { LiveStreams } from "./live-stream.ts";
+import { LocationSpans } from "./location-spans.ts";
 import { Primary } from "./lvi/primary.ts";
 import { type Env, type Settings, readSettings } from "./settings.ts";
 import { SpeculationLane } from "./speculation-lane.ts";
@@ -26,6 +27,8 @@ export interface Isolate {
   readonly now: () => number;
   /** Counts executions, of which some tell their lives. */
   lives: number;
+  /** Null: executions have no spans. */
+  readonly spans: LocationSpans | null;
   /** For crash tests. */
   readonly failpoint: ArmedFailpoint | null;
 }
@@ -51,6 +54,7 @@ export function openIsolate(
     place: location === null ? NO_PLACE : { location, hint: null },
     now: () => Date.now() + aheadMs(),
     lives: 0,
+    spans: settings.otlp === null ? null : new LocationSpans(settings.otlp, application),
     failpoint: testHooks?.failpoint === undefined ? null : new ArmedFailpoint(testHooks.failpoint),
   };
 }

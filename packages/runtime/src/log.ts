@@ -48,7 +48,8 @@ export type LogLine =
         | "blobs_open"
         | "blobs_not_collected"
         | "limit_failed"
-        | "service_failed";
+        | "service_failed"
+        | "spans_not_taken";
       readonly location: string;
       readonly handler: string | null;
       readonly execution: string | null;

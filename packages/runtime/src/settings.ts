@@ -1,5 +1,12 @@
 /** The variables and bindings of a location's Worker, checked once per isolate. */
-import { DEFAULT_BLOB_KEEP_HOURS, DEFAULT_MAX_BLOB_BYTES, RadicalError } from "@radical/protocol";
+import {
+  DEFAULT_BLOB_KEEP_HOURS,
+  DEFAULT_MAX_BLOB_BYTES,
+  type OtlpEnvironment,
+  type OtlpTarget,
+  RadicalError,
+  readOtlp,
+} from "@radical/protocol";
 import type { BlobBindings } from "./blobs/open-blob-store.ts";
 import type { CacheNamespace } from "./cache/durable-object-cache.ts";
 import { DEFAULT_BOUNDS, type ExecutionBounds } from "./core/execution.ts";
@@ -15,7 +22,8 @@ export interface CacheBindings {
   readonly RADICAL_CACHE_KV?: KVNamespace;
 }
 
-export interface Env extends CacheBindings, BlobBindings {
+/** The variables of OpenTelemetry name the collector of spans, as everywhere. */
+export interface Env extends CacheBindings, BlobBindings, OtlpEnvironment {
   /** Most bytes of one blob; 16 MiB if not set. */
   readonly RADICAL_MAX_BLOB_BYTES?: string;
   /** How long bytes that nobody names are kept; a day if not set. */
@@ -65,6 +73,8 @@ export interface Settings {
   readonly live: Partial<LiveBounds>;
   /** One of so many executions tells its life; null: none does. */
   readonly livesEvery: number | null;
+  /** Where spans go; null: there are none. */
+  readonly otlp: OtlpTarget | null;
 }
 
 const DEFAULT_MAX_BODY_BYTES = 1024 * 1024;
@@ -98,7 +108,15 @@ export function readSettings(env: Env): Settings {
       callerMs: positive("RADICAL_CALLER_CHECK_MS", env.RADICAL_CALLER_CHECK_MS, DEFAULT_LIVE_BOUNDS.callerMs),
     },
     livesEvery: env.RADICAL_LIVES_EVERY ? positive("RADICAL_LIVES_EVERY", env.RADICAL_LIVES_EVERY, 1) : null,
+    otlp: otlpOf(env),
   };
+}
+
+/** Null: executions have no spans. */
+function otlpOf(env: Env): OtlpTarget | null {
+  const read = readOtlp(env);
+  if (read?.kind === "wrong") throw wrong(read.name, read.expected);
+  return read;
 }
 
 function waysOf({ RADICAL_PRIMARY_A, RADICAL_PRIMARY_B, RADICAL_PRIMARY_URL = "" }: Env): readonly Way[] {

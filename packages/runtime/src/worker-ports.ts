@@ -38,6 +38,8 @@ export interface Surroundings {
   readonly cache: Cache;
   readonly primary: Primary;
   readonly trace: TraceContext | null;
+  /** That of the next question to the primary. */
+  readonly traceOfSend: () => TraceContext | null;
   readonly lane: SpeculationLane;
   readonly failpoint: ArmedFailpoint | null;
   readonly timings: Timings;
@@ -60,7 +62,8 @@ export function now(): number {
 }
 
 export function run(execution: ExecutionMachine, surroundings: Surroundings): Run {
-  const { module, invocation, cache, primary, trace, lane, failpoint, timings, show, warn, fault } = surroundings;
+  const { module, invocation, cache, primary, trace, traceOfSend, lane, failpoint, timings, show, warn, fault } =
+    surroundings;
   const answering = Promise.withResolvers<Awaited<Run["answered"]>>();
   const finishing = Promise.withResolvers<void>();
   let sent: Promise<Connection> = Promise.resolve("open");
@@ -96,7 +99,7 @@ export function run(execution: ExecutionMachine, surroundings: Surroundings): Ru
         const sinceMs = now();
         timings.subrequests++;
         timings.life?.sent(request);
-        const sending = primary.ask(server, request, timeoutMs, trace);
+        const sending = primary.ask(server, request, timeoutMs, traceOfSend());
         sent = sending.sent;
         if (failpoint !== null) {
           await sent;

@@ -99,6 +99,7 @@ export function bindRadical(
           } catch (error) {
             replying.resolve(one.fail(error));
             one.report();
+            await one.sendSpans();
           }
         })(),
       );

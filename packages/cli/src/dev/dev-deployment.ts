@@ -48,6 +48,7 @@ import { DashboardData } from "./dashboard-data.ts";
 import { DashboardReplays } from "./dashboard-replays.ts";
 import { DashboardTasks } from "./dashboard-tasks.ts";
 import { DashboardWorkflows } from "./dashboard-workflows.ts";
+import { otlpVars } from "./otlp-vars.ts";
 import type { PrimaryPorts } from "./primary-ports.ts";
 import type { DevEvent } from "./dev-events.ts";
 import type { DevTime } from "./dev-time.ts";
@@ -215,6 +216,7 @@ export class DevDeployment {
           ...(isLoopbackName(host) ? LOOPBACK : {}),
           ...(this.#wantsLives ? LIVES : {}),
           ...blobVarsOf(project.config.blobs),
+          ...otlpVars(process.env),
           ...vars,
         },
         ...(bindings === null ? {} : { bindings }),

@@ -23,6 +23,7 @@ const WARNINGS: Readonly<Record<LocationWarning["event"], true>> = {
   blobs_not_collected: true,
   internal_error: true,
   service_failed: true,
+  spans_not_taken: true,
 };
 
 /** The line as the runtime writes it; null: it is another one. */

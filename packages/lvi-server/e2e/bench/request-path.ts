@@ -6,6 +6,8 @@
  * the two processes per request depends on that much less.
  */
 import { randomBytes } from "node:crypto";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import {
   type AccessedUnit,
   type CommitId,
@@ -42,9 +44,9 @@ const FOLLOWER_SHARE: Goal = { atMost: 0.05 };
 const VALUE = new Uint8Array(32).fill(7);
 
 export async function benchReads(effort: Effort, progress: Progress): Promise<readonly Figure[]> {
-  return beside("reads", async ({ server, unheard, told, sampled, bare }) => {
+  return beside("reads", async ({ server, unheard, told, traced, sampled, bare }) => {
     const made = new Map<Target, RequestMaker>();
-    for (const one of [server, unheard, told, sampled]) made.set(one, await readsOf(one));
+    for (const one of [server, unheard, told, traced, sampled]) made.set(one, await readsOf(one));
     // The bare server gets the same bytes.
     const make = (target: Target): RequestMaker => made.get(target) ?? made.get(server)!;
     const run = async (target: Target, connections: readonly Connection[], count: number): Promise<Rate> => {
@@ -57,8 +59,8 @@ export async function benchReads(effort: Effort, progress: Progress): Promise<re
       const tookMs = performance.now() - startedAtMs;
       return { perSecond: (count / tookMs) * 1_000, cpuMicros: ((await target.cpuSeconds()) - before) * (1e6 / count) };
     };
-    const targets = [server, unheard, told, sampled, bare];
-    const [heard = [], alone = [], living = [], samples = [], theirs = []] = await compare(
+    const targets = [server, unheard, told, traced, sampled, bare];
+    const [heard = [], alone = [], living = [], spans = [], samples = [], theirs = []] = await compare(
       targets,
       effort,
       run,
@@ -76,6 +78,7 @@ export async function benchReads(effort: Effort, progress: Progress): Promise<re
         "µs",
       ),
       figure("the same where somebody follows lives: processor time more", more(living), "", FOLLOWER_SHARE),
+      figure("the same where all have spans: processor time more", more(spans), "", FOLLOWER_SHARE),
       figure("the same where radical dev samples with values: processor time more", more(samples), "", FOLLOWER_SHARE),
       figure("one at a time: round trip, p50", quantile(ours!, 0.5), "ms"),
       figure("one at a time: round trip, p99", quantile(ours!, 0.99), "ms"),
@@ -307,6 +310,8 @@ interface Servers {
   readonly unheard: StartedServer;
   /** It tells all lives. */
   readonly told: StartedServer;
+  /** It tells a collector the spans of all executions. */
+  readonly traced: StartedServer;
   /** It tells samples, as `radical dev` asks for them. */
   readonly sampled: StartedServer;
   readonly bare: Target;
@@ -316,17 +321,41 @@ function beside<T>(requests: "reads" | "writes", use: (servers: Servers) => Prom
   return withServer((server) =>
     withServer((unheard) =>
       withServer((told) =>
-        withServer(async (sampled) => {
-          const stops = [await listen(server), await followLives(told), await followSamples(sampled)];
-          try {
-            return await withBareServer(requests, (bare) => use({ server, unheard, told, sampled, bare }));
-          } finally {
-            for (const stop of stops) await stop();
-          }
-        }),
+        withServer((sampled) =>
+          withCollector((collector) =>
+            withServer(
+              async (traced) => {
+                const stops = [await listen(server), await followLives(told), await followSamples(sampled)];
+                try {
+                  return await withBareServer(requests, (bare) =>
+                    use({ server, unheard, told, traced, sampled, bare }),
+                  );
+                } finally {
+                  for (const stop of stops) await stop();
+                }
+              },
+              "--otlp",
+              collector,
+            ),
+          ),
+        ),
       ),
     ),
   );
+}
+
+/** A collector of spans that takes everything. */
+async function withCollector<T>(use: (url: string) => Promise<T>): Promise<T> {
+  const collector = createServer((request, response) => {
+    request.resume().on("end", () => response.end("{}"));
+  });
+  await new Promise<void>((resolve) => void collector.listen(0, "127.0.0.1", resolve));
+  try {
+    return await use(`http://127.0.0.1:${(collector.address() as AddressInfo).port}`);
+  } finally {
+    collector.closeAllConnections();
+    await new Promise((resolve) => collector.close(resolve));
+  }
 }
 
 /** Listens for updates, again and again, and reads what comes, until it is told to stop. */

@@ -33,6 +33,7 @@ import {
   TooLargeError,
   UnknownAbiError,
   UnknownSectionError,
+  type TraceContext,
   UnknownVersionError,
   type UpgradeStatus,
   traceContextOf,
@@ -45,6 +46,7 @@ import {
   type TaskList,
   type TaskOrderAnswer,
   type TimeMove,
+  SIGNATURE_HEADER,
 } from "@radical/protocol";
 import type { Engine } from "../engine.ts";
 import { armed, type Failpoint, failpoint } from "../failpoints.ts";
@@ -63,7 +65,7 @@ import {
 } from "./administration.ts";
 import { readAlarm } from "./alarms.ts";
 import { administrativeClaimOf, checkBody } from "./administrative-requests.ts";
-import { AskedOnce } from "./asked-once.ts";
+import { AskedOnce, LatelyAsked } from "./asked-once.ts";
 import { type Claim, claimOf, verify } from "./authentication.ts";
 import type { KeyRing } from "./keys.ts";
 import { jsonOf } from "./json-body.ts";
@@ -170,6 +172,8 @@ interface Surroundings extends HttpOptions {
   readonly receiving: { bytes: number };
   readonly askedOnce: AskedOnce;
   readonly lines: Streaming;
+  /** Signatures of the questions of locations that listen. */
+  readonly listened: LatelyAsked;
   /** Does it with all else of this turn of the event loop, once all sockets were read. */
   readonly together: (what: () => void) => void;
   /** Connections with an answer that goes on. */
@@ -187,6 +191,7 @@ export function createHttpServer(options: HttpOptions): Server {
     receiving: { bytes: 0 },
     askedOnce: new AskedOnce({ deployment }),
     lines: { heartbeatMs, unread: new UnreadBytes(unreadBytes) },
+    listened: new LatelyAsked(),
     together: inTurns(),
     streaming,
     probed: probing(options),
@@ -274,7 +279,7 @@ function handle(options: Surroundings, request: IncomingMessage, response: Serve
     options.metrics.requested(route.kind, given.status, tookMs);
     if (log.writes("debug")) {
       // The location's line of the same trace names handler and execution.
-      const trace = traceContextOf(request.headers["traceparent"]?.toString() ?? null, null)?.traceId;
+      const trace = contextOf(request)?.traceId;
       log.debug("request", { method, path: request.url, status: given.status, ms: tookMs, trace });
     }
   };
@@ -289,6 +294,10 @@ function handle(options: Surroundings, request: IncomingMessage, response: Serve
   } catch (error) {
     fail(error);
   }
+}
+
+function contextOf({ headers }: IncomingMessage): TraceContext | null {
+  return traceContextOf(headers["traceparent"]?.toString() ?? null, null);
 }
 
 function send(request: IncomingMessage, response: ServerResponse, { status, body = "", type, sent }: Answer): void {
@@ -332,7 +341,8 @@ function perform(route: Route, options: Surroundings, exchange: Exchange): void 
           answer({ status: 200, body: bytes, type: CBOR, sent: "http.replied" });
         };
         const request = lviRequestIn(body, options, false);
-        serving(options).engine.request(request, { answered: guarded(answered, fail), failed: fail });
+        const asker = { answered: guarded(answered, fail), failed: fail };
+        serving(options).engine.request(request, asker, () => contextOf(exchange.request));
       });
     case "data":
       return receive(options, exchange, MAX_DATA_BYTES, (body) => {
@@ -358,7 +368,9 @@ function perform(route: Route, options: Surroundings, exchange: Exchange): void 
       });
     case "updates":
       return receive(options, exchange, MAX_QUESTION_BYTES, (body) => {
-        const { metrics, lines } = options;
+        const { metrics, lines, listened } = options;
+        // In hexadecimal digits, of either case.
+        listened.check(String(exchange.request.headers[SIGNATURE_HEADER]).toLowerCase(), performance.now());
         const sent = (bytes: number): void => metrics.updateBytes(bytes);
         const stream = listeningAnswer(serving(options).engine, body, lines, sent);
         answer({ status: 200, stream });

@@ -1,7 +1,7 @@
 /**
  * Garbage that V8 has not collected. Bodies and values lie outside of its heap, where it lets hundreds of megabytes of garbage
- * be: with little memory, those are what fills it. So the server collects when much of its memory is in use and more of it lies
- * outside of the heap than after the last collection.
+ * be: with little memory, those are what fills it. So the server collects when much of its memory is in use. More of it must
+ * lie outside of the heap than after the last collection.
  */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";

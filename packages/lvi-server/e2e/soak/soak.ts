@@ -241,7 +241,7 @@ export class Soak {
     }
   }
 
-  /** Throws what is no answer of the server. */
+  /** Throws an error that the server has not sent. */
   #refused(error: unknown): void {
     const [, status = "", body = ""] = /^(\d+): (.*)$/s.exec(error instanceof Error ? error.message : "") ?? [];
     if (status === "") throw error;

@@ -1,36 +1,56 @@
 /**
  * Garbage that V8 has not collected. Bodies and values lie outside of its heap, where it lets hundreds of megabytes of garbage
- * be: with little memory, those are what fills it. So the server collects when much of its memory is in use.
+ * be: with little memory, those are what fills it. So the server collects when much of its memory is in use. More of it must
+ * lie outside of the heap than after the last collection.
  */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
 /** Part of the memory in use from which garbage is collected. */
 const CROWDED = 0.6;
-/** A collection takes some ten milliseconds, so that it takes a small part of the time. */
-const PAUSE_MS = 1_000;
+/** Part of the memory by which it must have grown outside of the heap. */
+const GROWN = 0.05;
+/** Collections take a fiftieth of the time at most, however large the heap is. */
+const PAUSES = 50;
+
+export interface GarbagePorts {
+  readonly now: () => number;
+  /** Bytes outside of the heap. */
+  readonly external: () => number;
+  readonly collect: () => void;
+}
 
 export class Garbage {
   readonly #mostBytes: number;
-  readonly #collect: () => void;
-  #collectedAtMs = -Infinity;
+  readonly #ports: GarbagePorts;
+  #notBeforeMs = -Infinity;
+  #external = 0;
 
   /** `mostBytes`: the memory that the process may take. */
-  constructor(mostBytes: number, collect: () => void = collector()) {
+  constructor(mostBytes: number, ports: GarbagePorts = processPorts()) {
     this.#mostBytes = mostBytes;
-    this.#collect = collect;
+    this.#ports = ports;
   }
 
-  look(memoryBytes: number, nowMs: number): void {
-    if (memoryBytes <= this.#mostBytes * CROWDED || nowMs - this.#collectedAtMs < PAUSE_MS) return;
-    this.#collectedAtMs = nowMs;
-    this.#collect();
+  look(memoryBytes: number): void {
+    const { now, external, collect } = this.#ports;
+    const beganAtMs = now();
+    if (memoryBytes <= this.#mostBytes * CROWDED || beganAtMs < this.#notBeforeMs) return;
+    const before = external();
+    // V8 has collected by itself.
+    this.#external = Math.min(this.#external, before);
+    if (before - this.#external < this.#mostBytes * GROWN) return;
+    collect();
+    // Another thread frees buffers, so that it may be less a moment later.
+    this.#external = external();
+    const endedAtMs = now();
+    this.#notBeforeMs = endedAtMs + (endedAtMs - beganAtMs) * PAUSES;
   }
 }
 
-function collector(): () => void {
+function processPorts(): GarbagePorts {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void;
   setFlagsFromString("--no-expose-gc");
-  return collect;
+  return { now: () => performance.now(), external: () => process.memoryUsage().external, collect };
 }

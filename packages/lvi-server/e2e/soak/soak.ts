@@ -8,6 +8,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
   type AccessedUnit,
+  type Followup,
+  type FollowupResult,
   LVI_PATH,
   type LviReply,
   type LviRequest,
@@ -183,7 +185,7 @@ export class Soak {
     };
     const effects = Array.from({ length: TASKS }, () => task);
     const followup = incrementFollowup(request.executionId, reply.commitId, key, ABSENT);
-    const result = await client.followup({ ...followup, effects });
+    const result = await this.#followUp({ ...followup, effects });
     if (result !== "applied") throw new Error(`the followup of turn ${turn} was ${result}`);
     this.#tasks += TASKS;
   }
@@ -216,6 +218,17 @@ export class Soak {
     }
   }
 
+  /** Again for as long as there is no room for its body. */
+  async #followUp(followup: Followup): Promise<FollowupResult> {
+    for (;;)
+      try {
+        // oxlint-disable-next-line no-await-in-loop -- one after the other
+        return await this.#the(this.#client).followup(followup);
+      } catch (error) {
+        this.#refused(error);
+      }
+  }
+
   /** Null: it was refused before it was looked at. */
   async #sent(request: LviRequest): Promise<LviReply | null> {
     try {
@@ -223,11 +236,16 @@ export class Soak {
       this.#count(replyWords(reply));
       return reply;
     } catch (error) {
-      const [, status = "", body = ""] = /^(\d+): (.*)$/s.exec(error instanceof Error ? error.message : "") ?? [];
-      if (status === "") throw error;
-      this.#count(errorWords(Number(status), body));
+      this.#refused(error);
       return null;
     }
+  }
+
+  /** Throws an error that the server has not sent. */
+  #refused(error: unknown): void {
+    const [, status = "", body = ""] = /^(\d+): (.*)$/s.exec(error instanceof Error ? error.message : "") ?? [];
+    if (status === "") throw error;
+    this.#count(errorWords(Number(status), body));
   }
 
   #count(words: string): void {

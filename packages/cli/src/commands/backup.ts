@@ -1,6 +1,7 @@
 /** `radical backup` and `radical restore`: copies of a storage, and the way back to one. */
 import { type Options, type Program, type Subcommand, subcommand } from "@radical/command-line";
 import type * as BackupWork from "../data/backup-work.ts";
+import { DEPLOYED } from "../operate/deployed-options.ts";
 import { PROJECT, reported, YES } from "./command.ts";
 
 const COMMON = {
@@ -10,6 +11,7 @@ const COMMON = {
     placeholder: "address",
     words: "sqlite:<file> or dynamodb:<prefix>?region=…&endpoint=… (default: that of radical dev)",
   },
+  ...DEPLOYED,
   json: { kind: "flag", words: "print JSON" },
 } as const satisfies Options;
 
@@ -41,10 +43,7 @@ export const backupCommand: Program = {
         name: "list",
         words: "list the copies in the folder <database>.backups, or the times to which tables can be restored",
         options: COMMON,
-        examples: [
-          ["radical backup list"],
-          ["radical backup list --storage 'dynamodb:radical-shop-production?region=eu-central-1'", "tables at AWS"],
-        ],
+        examples: [["radical backup list"], ["radical backup list --env production", "of a deployment at AWS"]],
       },
       (options) => run(options, (work) => work.list(options)),
     ),
@@ -78,7 +77,7 @@ it, deploy once more what is to serve: a copy knows the builds of its own time. 
     examples: [
       ["radical restore --to 2026-11-27T14:00:00Z"],
       ["radical restore --from /mnt/copies/monday.sqlite --storage sqlite:/var/lib/radical/radical.sqlite --yes"],
-      ["radical restore --to 2026-11-27T14:00:00Z --storage 'dynamodb:radical-shop-production?region=eu-central-1'"],
+      ["radical restore --to 2026-11-27T14:00:00Z --env production"],
     ],
   },
   (options) => run(options, (work) => work.restore(options)),

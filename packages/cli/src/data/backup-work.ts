@@ -14,11 +14,16 @@ import {
 import { confirmed } from "../terminal/confirm-changes.ts";
 import { createTerminal, print, type Terminal } from "../terminal/terminal.ts";
 import { asked, contentWords, timeOf } from "./backup-words.ts";
+import { findDeployedData } from "./deployed-data.ts";
 import { checkTablesChoice, listTables, restoreTables } from "./restore-tables.ts";
 
 export interface BackupOptions {
   readonly project: string;
   readonly storage: string | null;
+  /** Environment of a deployment; null: `radical dev`, or what `storage` names. */
+  readonly env: string | null;
+  /** The region of that deployment's primary at AWS; null: the usual one. */
+  readonly region: string | null;
   readonly json: boolean;
 }
 
@@ -163,7 +168,9 @@ async function backupsOf(file: string): Promise<readonly Backup[]> {
 }
 
 /** Throws a CommandError. */
-async function addressOf({ project, storage }: BackupOptions): Promise<StorageAddress> {
+async function addressOf({ project, storage: named, env, region }: BackupOptions): Promise<StorageAddress> {
+  if (env !== null && named !== null) throw usage("--env and --storage both name a storage.");
+  const storage = env === null ? named : await deployedStorage(project, env, region);
   if (storage === null)
     return { kind: "sqlite", file: join((await loadProject(project)).root, ".radical", "data.sqlite") };
   const address = parseStorageAddress(storage);
@@ -186,4 +193,10 @@ function done(terminal: Terminal, words: string): void {
 
 function usage(message: string): CommandError {
   return new CommandError("usage", message, "radical restore --help shows how it is used.", { exitCode: EXIT_USAGE });
+}
+
+async function deployedStorage(project: string, env: string, region: string | null): Promise<string> {
+  const { storage } = await findDeployedData(await loadProject(project), env, region);
+  if (storage !== null) return storage;
+  throw usage("A primary of your own does not say where its storage is. Name it with --storage, on its machine.");
 }

@@ -25,12 +25,12 @@ import {
   readJson,
   readText,
   seedFileOf,
-  targetOf,
 } from "@radical/app";
 import { CommandError, EXIT_USAGE } from "@radical/app/command-error";
 import { operatorKey } from "@radical/admin";
 import { createTerminal, print, type Terminal } from "../terminal/terminal.ts";
 import { type DataPlace, type DataServer, hasData, settled, storageOf, withServer } from "./data-server.ts";
+import { findDeployedData } from "./deployed-data.ts";
 import { type ItemWrite, writeItems } from "./write-items.ts";
 
 export interface DataOptions {
@@ -298,26 +298,19 @@ function checked<T>(read: () => T): T {
 
 /** Throws a CommandError if options do not go together, or there is no such deployment. */
 export async function placeOf(project: Project, options: DataOptions): Promise<DataPlace> {
-  const { storage, server, env } = options;
+  const { storage, server, env, region } = options;
   const place = devPlace(join(project.root, ".radical"));
   if (env !== null && server !== null)
     throw wrongOption("--env names a deployment with its server, and --server another server.");
-  const { address, named } =
-    env === null ? { address: null, named: namedServer(server) } : await deployed(project, env, options);
-  if (env === null && storage === null) return { ...place, server: named };
-  return { ...place, storage: storageAt(storage ?? address), server: named, isDev: false };
-}
-
-/** The server of a deployment that leads, and where its data are stored, if it says so. */
-async function deployed(
-  project: Project,
-  env: string,
-  { region }: DataOptions,
-): Promise<{ readonly address: string | null; readonly named: DataServer }> {
-  const { findDeployed, leaderOf } = await import("@radical/deploy");
-  const target = targetOf(project.config.name, env);
-  const { servers, storage } = await findDeployed({ project, target, primary: null, region, url: null });
-  return { address: storage, named: await leaderOf(servers) };
+  if (env === null) {
+    const named = namedServer(server);
+    if (storage === null) return { ...place, server: named };
+    return { ...place, storage: storageAt(storage), server: named, isDev: false };
+  }
+  const { leaderOf } = await import("@radical/deploy");
+  const found = await findDeployedData(project, env, region);
+  const leader = await leaderOf(found.servers);
+  return { ...place, storage: storageAt(storage ?? found.storage), server: leader, isDev: false };
 }
 
 /** Throws a CommandError if it is malformed. */

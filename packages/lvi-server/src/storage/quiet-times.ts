@@ -32,6 +32,7 @@ const READS: readonly (keyof Storage)[] = [
   "laneTasks",
   "laneHeads",
   "readTasks",
+  "readSchema",
   "countTasks",
   "openWorkflows",
   "partsOf",

@@ -539,7 +539,7 @@ export class Engine {
     asker: Asker<LviReply>,
     contextOf: () => TraceContext | null,
   ): Asker<LviReply> {
-    if (!lives.begin(request, this.#traces?.placeOf(contextOf()) ?? null)) return asker;
+    if (!lives.begin(request, this.#traces === null ? null : contextOf())) return asker;
     const { answered, failed } = asker;
     return {
       failed,

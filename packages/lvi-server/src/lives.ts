@@ -14,6 +14,7 @@ import {
   MAX_UNITS,
   MAX_WAITS,
   microseconds,
+  type TraceContext,
   type TracePlace,
 } from "@radical/protocol";
 import type { ExpectedCompletion, Note } from "./core/events.ts";
@@ -87,10 +88,11 @@ export class Lives implements LifeObserver {
   }
 
   /** False: this execution tells no life. */
-  begin(request: LviRequest, trace: TracePlace | null = null): boolean {
+  begin(request: LviRequest, context: TraceContext | null = null): boolean {
     const isWanted = ++this.#count >= this.#every;
     if (isWanted) this.#count = 0;
-    else if (trace === null) return false;
+    const isTraced = this.#traces?.has(context) === true;
+    if (!isWanted && !isTraced) return false;
     const { monotonicMs, wallMs } = this.#now();
     if (monotonicMs >= this.#sliceEndsAtMs) {
       this.#sliceEndsAtMs = monotonicMs + SLICE_MS;
@@ -98,7 +100,7 @@ export class Lives implements LifeObserver {
     }
     if (++this.#begunInSlice > MAX_BEGUN_IN_SLICE) {
       if (isWanted) this.#leftOut++;
-      if (trace !== null) this.#traces?.leftOut();
+      if (isTraced) this.#traces?.leftOut();
       return false;
     }
     const { executionId } = request;
@@ -106,7 +108,7 @@ export class Lives implements LifeObserver {
     this.#begun.set(executionId, {
       request,
       isWanted,
-      trace,
+      trace: isTraced && this.#traces !== null ? this.#traces.placeOf(context) : null,
       atMs: wallMs,
       sinceMs: monotonicMs,
       tookUs: 0,

@@ -90,10 +90,10 @@ export interface ServerOptions {
   readonly core?: Partial<Omit<CoreOptions, "location">>;
   /** How the server watches itself. */
   readonly watch?: Watching;
-  /** Delay of the event loop beyond which new requests are refused. Left out: it is not looked at. */
-  readonly shedDelayMs?: number;
   /** Where spans of executions go. Left out: there are none. */
   readonly traces?: OtlpTarget;
+  /** Delay of the event loop beyond which new requests are refused. Left out: it is not looked at. */
+  readonly shedDelayMs?: number;
   /** What one location may use at once, and in the long run of the workers' time. */
   readonly location?: Partial<Pick<Budget, "executions" | "units" | "bytes">> & { readonly workersPercent?: number };
   readonly log: Log;
@@ -455,6 +455,16 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   }
 }
 
+function tracesTo(target: OtlpTarget, deployment: string | null, log: Log): Traces {
+  const instance = {
+    "service.name": target.service ?? "radical-primary",
+    "service.instance.id": randomUUID(),
+    "telemetry.sdk.language": "nodejs",
+  };
+  const resource = deployment === null ? instance : { ...instance, "deployment.environment.name": deployment };
+  return new Traces({ ...target, resource, log });
+}
+
 /** The bounds of the core that memory decides. */
 function coreBounds({
   hotBytes,
@@ -465,16 +475,6 @@ function coreBounds({
 }: MemoryBudget): Partial<CoreOptions> {
   const tasks = { ...DEFAULT_CORE_OPTIONS.tasks, mostBytes: taskBytes, laneBytes };
   return { hotBytes, finishedBytes, requestBytes, tasks };
-}
-
-function tracesTo(target: OtlpTarget, deployment: string | null, log: Log): Traces {
-  const instance = {
-    "service.name": target.service ?? "radical-primary",
-    "service.instance.id": randomUUID(),
-    "telemetry.sdk.language": "nodejs",
-  };
-  const resource = deployment === null ? instance : { ...instance, "deployment.environment.name": deployment };
-  return new Traces({ ...target, resource, log });
 }
 
 /** Of 53 bits. */

@@ -2,8 +2,9 @@
  * The spans of the executions that this server has answered, on their way to a collector. They are made of the lives of these
  * executions. Nothing waits for the collector: lives wait in memory, so many at most, and are lost beyond that.
  */
-import { randomBytes } from "node:crypto";
+import { randomFillSync } from "node:crypto";
 import {
+  hasSpans,
   type Life,
   otlpBody,
   type OtlpResource,
@@ -64,9 +65,14 @@ export class Traces {
     return { told: this.#told, lost: this.#lost };
   }
 
-  /** Where the spans of a request with that context belong; null: it has none. */
-  placeOf(context: TraceContext | null): TracePlace | null {
-    return tracePlaceOf(context, this.#options.ratio, randomBytes);
+  /** Whether an execution has spans whose request has that context. */
+  has(context: TraceContext | null): boolean {
+    return hasSpans(context, this.#options.ratio, Math.random);
+  }
+
+  /** Where they stand. */
+  placeOf(context: TraceContext | null): TracePlace {
+    return tracePlaceOf(context, newId);
   }
 
   /** An execution was drawn, and its life is not kept. */
@@ -119,7 +125,7 @@ export class Traces {
 
   async #sendBatch(): Promise<void> {
     const batch = this.#waiting.splice(0, MAX_BATCH);
-    const answered = await this.#post(otlpBody(this.#options.resource, batch, randomBytes));
+    const answered = await this.#post(otlpBody(this.#options.resource, batch, newId));
     if (answered.kind === "again") {
       this.#pauseMs = Math.min(Math.max(FIRST_PAUSE_MS, this.#pauseMs * 2), LONGEST_PAUSE_MS);
       const room = Math.max(0, MAX_WAITING - this.#waiting.length);
@@ -164,6 +170,18 @@ export class Traces {
       return { kind: "again", reason: wordsOf(error) };
     }
   }
+}
+
+/** Bytes for the next ids: to ask the system for each takes longer than all else. */
+const POOL = Buffer.alloc(4_096);
+let used = POOL.length;
+
+function newId(bytes: number): string {
+  if (used + bytes > POOL.length) {
+    randomFillSync(POOL);
+    used = 0;
+  }
+  return POOL.toString("hex", used, (used += bytes));
 }
 
 /** Node names the cause apart: "fetch failed" alone says little. */

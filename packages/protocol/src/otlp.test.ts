@@ -1,6 +1,7 @@
+import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
 import type { Life } from "./life.ts";
-import { otlpTracesUrl, readOtlp, spansOf, tracePlaceOf, unsampledContext } from "./otlp.ts";
+import { hasSpans, otlpTracesUrl, readOtlp, spansOf, tracePlaceOf, unsampledContext } from "./otlp.ts";
 import { traceContextFrom, traceContextOf } from "./trace-context.ts";
 
 const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
@@ -30,12 +31,12 @@ const LIFE = {
   fuel: 5,
 } as unknown as Life;
 const place = { traceId: TRACE, spanId: "1".repeat(16), parentId: "2".repeat(16) };
-const RANDOM = (count: number): Uint8Array => crypto.getRandomValues(new Uint8Array(count));
+const NEW_ID = (bytes: number): string => randomBytes(bytes).toString("hex");
 const FIRST_SEND = "4".repeat(16);
 const SEND = "3".repeat(16);
 
 test("an execution is a span below its sender, and what it did are spans below it", () => {
-  const [whole, ...parts] = spansOf({ life: LIFE, place, sendIds: [FIRST_SEND, SEND], status: 200 }, RANDOM);
+  const [whole, ...parts] = spansOf({ life: LIFE, place, sendIds: [FIRST_SEND, SEND], status: 200 }, NEW_ID);
   expect(whole).toMatchObject({
     traceId: TRACE,
     spanId: "1".repeat(16),
@@ -60,7 +61,7 @@ test("an execution is a span below its sender, and what it did are spans below i
 });
 
 test("spans tell how many items there were, and not which", () => {
-  const spans = spansOf({ life: LIFE, place, sendIds: [FIRST_SEND, SEND], status: 200 }, RANDOM);
+  const spans = spansOf({ life: LIFE, place, sendIds: [FIRST_SEND, SEND], status: 200 }, NEW_ID);
   expect(JSON.stringify(spans)).not.toContain("secret");
   expect(spans[0]!.attributes).toContainEqual({ key: "radical.units", value: { intValue: "4" } });
 });
@@ -68,35 +69,27 @@ test("spans tell how many items there were, and not which", () => {
 test("an error of ours is an error; one of the client, at a location, is not", () => {
   const failed = { ...LIFE, code: "busy" };
   const of = (status: number | null): unknown =>
-    spansOf({ life: failed, place, sendIds: [], status }, RANDOM)[0]!.status;
+    spansOf({ life: failed, place, sendIds: [], status }, NEW_ID)[0]!.status;
   expect(of(503)).toEqual({ code: 2 });
   expect(of(404)).toBeUndefined();
   expect(of(null)).toEqual({ code: 2 });
 });
 
-test("the caller decides whether there are spans; without one the ratio does", () => {
+test("the caller decides whether there are spans; without one the part does", () => {
   const parent = traceContextFrom({ traceId: TRACE, spanId: SEND, sampled: true }, null);
-  expect(tracePlaceOf(parent, 0, RANDOM)).toMatchObject({ traceId: TRACE, parentId: SEND });
-  expect(tracePlaceOf({ ...parent, sampled: false }, 1, RANDOM)).toBeNull();
-  expect(tracePlaceOf(null, 0, RANDOM)).toBeNull();
-  expect(tracePlaceOf(null, 1, RANDOM)).toMatchObject({
-    parentId: null,
-    traceId: expect.stringMatching(/^[0-9a-f]{32}$/) as unknown,
-  });
-});
-
-test("a part of the requests without a context has spans", () => {
-  const drawn = Array.from({ length: 2_000 }, () => tracePlaceOf(null, 0.25, RANDOM)).filter((one) => one !== null);
-  expect(drawn.length).toBeGreaterThan(300);
-  expect(drawn.length).toBeLessThan(700);
-});
-
-test("an id is never all zeros", () => {
-  expect(unsampledContext((count) => new Uint8Array(count))).toMatchObject({ spanId: `01${"0".repeat(14)}` });
+  expect(hasSpans(parent, 0, () => 0)).toBe(true);
+  expect(hasSpans({ ...parent, sampled: false }, 1, () => 0)).toBe(false);
+  expect(hasSpans(null, 0, () => 0)).toBe(false);
+  expect(hasSpans(null, 0.25, () => 0.249)).toBe(true);
+  expect(hasSpans(null, 0.25, () => 0.25)).toBe(false);
+  expect(hasSpans(null, 1, () => 0.999)).toBe(true);
+  expect(tracePlaceOf(parent, NEW_ID)).toMatchObject({ traceId: TRACE, parentId: SEND });
+  const traceId: unknown = expect.stringMatching(/^[0-9a-f]{32}$/);
+  expect(tracePlaceOf(null, NEW_ID)).toMatchObject({ parentId: null, traceId });
 });
 
 test("a context that is made is one that is read", () => {
-  const none = unsampledContext(RANDOM);
+  const none = unsampledContext(NEW_ID);
   expect(traceContextOf(none.traceparent, null)).toEqual(none);
   const some = traceContextFrom({ traceId: TRACE, spanId: SEND, sampled: true }, "a=1");
   expect(traceContextOf(some.traceparent, "a=1")).toEqual(some);

@@ -17,8 +17,11 @@ export interface TracePlace {
   readonly parentId: string | null;
 }
 
-/** So many bytes that nobody can foresee. */
-export type RandomBytes = (count: number) => Uint8Array;
+/** So many random bytes, in hex. */
+export type NewId = (bytes: number) => string;
+
+export const SPAN_ID_BYTES = 8;
+const TRACE_ID_BYTES = 16;
 
 /** Where spans go. */
 export interface OtlpTarget {
@@ -95,8 +98,8 @@ const TRACES_PATH = "/v1/traces";
 const CLIENT_SPANS: ReadonlySet<LifeSpanName> = new Set(["send"]);
 
 /** The body of a request to the collector. */
-export function otlpBody(resource: OtlpResource, traced: readonly TracedLife[], random: RandomBytes): string {
-  const spans = traced.flatMap((one) => spansOf(one, random));
+export function otlpBody(resource: OtlpResource, traced: readonly TracedLife[], newId: NewId): string {
+  const spans = traced.flatMap((one) => spansOf(one, newId));
   const attributes = Object.entries(resource).map(([key, value]) => attribute(key, value));
   return JSON.stringify({
     resourceSpans: [{ resource: { attributes }, scopeSpans: [{ scope: { name: SCOPE }, spans }] }],
@@ -104,7 +107,7 @@ export function otlpBody(resource: OtlpResource, traced: readonly TracedLife[], 
 }
 
 /** The span of the execution, and one for each span of its life. */
-export function spansOf({ life, place, sendIds, status }: TracedLife, random: RandomBytes): readonly OtlpSpan[] {
+export function spansOf({ life, place, sendIds, status }: TracedLife, newId: NewId): readonly OtlpSpan[] {
   const { traceId, spanId, parentId } = place;
   const startUs = Math.round(life.atMs * 1_000);
   const failed = status === null ? life.code !== null : status >= 500;
@@ -123,7 +126,7 @@ export function spansOf({ life, place, sendIds, status }: TracedLife, random: Ra
   };
   const parts = life.spans.map(([name, fromUs, tookUs]): OtlpSpan => ({
     traceId,
-    spanId: (name === "send" ? sends.next().value : undefined) ?? spanIdOf(random),
+    spanId: (name === "send" ? sends.next().value : undefined) ?? newId(SPAN_ID_BYTES),
     parentSpanId: spanId,
     flags: SAMPLED,
     name,
@@ -163,44 +166,23 @@ function nanoseconds(microseconds: number): string {
 }
 
 /**
- * Where an execution stands whose request has that context: below its sender if that one is sampled, nowhere if it is not. One
- * without a context begins a trace, for that part of all. Null: the execution has no spans.
+ * Whether an execution has spans whose request has that context. The caller decides; without a context chance does, by the
+ * ratio. `draw`: a number from 0 to 1, 1 excluded.
  */
-export function tracePlaceOf(
-  context: Pick<TraceContext, "traceId" | "spanId" | "sampled"> | null,
-  ratio: number,
-  random: RandomBytes,
-): TracePlace | null {
-  if (context === null) {
-    const traceId = traceIdOf(random);
-    return isDrawn(traceId, ratio) ? { traceId, spanId: spanIdOf(random), parentId: null } : null;
-  }
-  if (!context.sampled) return null;
-  return { traceId: context.traceId, spanId: spanIdOf(random), parentId: context.spanId };
+export function hasSpans(context: TraceContext | null, ratio: number, draw: () => number): boolean {
+  return context === null ? draw() < ratio : context.sampled;
+}
+
+/** Where an execution stands that has spans: below the caller, or at the beginning of a trace. */
+export function tracePlaceOf(context: TraceContext | null, newId: NewId): TracePlace {
+  const spanId = newId(SPAN_ID_BYTES);
+  if (context === null) return { traceId: newId(TRACE_ID_BYTES), spanId, parentId: null };
+  return { traceId: context.traceId, spanId, parentId: context.spanId };
 }
 
 /** The context of a request that is to have no spans anywhere. */
-export function unsampledContext(random: RandomBytes): TraceContext {
-  return traceContextFrom({ traceId: traceIdOf(random), spanId: spanIdOf(random), sampled: false }, null);
-}
-
-/** By the 52 last bits of the id, which are random. */
-function isDrawn(traceId: string, ratio: number): boolean {
-  return Number.parseInt(traceId.slice(-13), 16) < ratio * 2 ** 52;
-}
-
-function traceIdOf(random: RandomBytes): string {
-  return idOf(random(16));
-}
-
-export function spanIdOf(random: RandomBytes): string {
-  return idOf(random(8));
-}
-
-/** Never all zeros, which is not an id. */
-function idOf(bytes: Uint8Array): string {
-  if (bytes.every((byte) => byte === 0)) bytes[0] = 1;
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+export function unsampledContext(newId: NewId): TraceContext {
+  return traceContextFrom({ traceId: newId(TRACE_ID_BYTES), spanId: newId(SPAN_ID_BYTES), sampled: false }, null);
 }
 
 /** Where a collector takes traces, of the address that people give: its origin, or the whole. Null: it is not such an address. */

@@ -3,12 +3,13 @@ import {
   type ExecutionId,
   type HandlerManifest,
   type HandlerPlan,
+  hasSpans,
   type Life,
   type LoggedLine,
   type Manifest,
   present,
   SEED_BYTES,
-  spanIdOf,
+  SPAN_ID_BYTES,
   type TraceContext,
   traceContextFrom,
   type TracedLife,
@@ -29,7 +30,7 @@ import { type EndingReply, finalLine, speculativeLine, type SpeculativeReply } f
 import { workflowPath } from "./http/workflow-request.ts";
 import type { Isolate } from "./isolate.ts";
 import { LifeNotes } from "./life-notes.ts";
-import { type LocationSpans, randomBytes } from "./location-spans.ts";
+import { type LocationSpans, newId } from "./location-spans.ts";
 import type { Log, LogLine } from "./log.ts";
 import { answerLeaves } from "./speculation-lane.ts";
 import { Timings } from "./timings.ts";
@@ -107,11 +108,11 @@ export class Exchange {
 
   /** The primary follows what is decided here. */
   #enterTrace(spans: LocationSpans): void {
-    const place = tracePlaceOf(this.#trace, spans.target.ratio, randomBytes);
-    if (place === null) {
-      this.#trace ??= unsampledContext(randomBytes);
+    if (!hasSpans(this.#trace, spans.target.ratio, Math.random)) {
+      this.#trace ??= unsampledContext(newId);
       return;
     }
+    const place = tracePlaceOf(this.#trace, newId);
     this.#traced = { place, sendIds: [], spans };
     this.#trace = traceContextFrom({ ...place, sampled: true }, this.#trace?.tracestate ?? null);
   }
@@ -120,7 +121,7 @@ export class Exchange {
   #traceOfSend(): TraceContext | null {
     if (this.#traced === null) return this.#trace;
     const { place, sendIds } = this.#traced;
-    const spanId = spanIdOf(randomBytes);
+    const spanId = newId(SPAN_ID_BYTES);
     sendIds.push(spanId);
     return traceContextFrom({ traceId: place.traceId, spanId, sampled: true }, this.#trace?.tracestate ?? null);
   }

@@ -3,9 +3,10 @@
  * takes no spans from it that others continue. Each execution in a trace is one request to the collector, after its answer.
  */
 import { otlpBody, type OtlpTarget, type TracedLife } from "@radical/protocol";
+import { hex } from "./hex.ts";
 
-export function randomBytes(count: number): Uint8Array {
-  return crypto.getRandomValues(new Uint8Array(count));
+export function newId(bytes: number): string {
+  return hex(crypto.getRandomValues(new Uint8Array(bytes)));
 }
 
 /** Requests to the collector under way in an isolate, beyond which spans are lost. */
@@ -35,7 +36,7 @@ export class LocationSpans {
       const response = await fetch(this.target.url, {
         method: "POST",
         headers: { ...this.target.headers, "content-type": "application/json" },
-        body: otlpBody(resource, [traced], randomBytes),
+        body: otlpBody(resource, [traced], newId),
         redirect: "manual",
         signal: AbortSignal.timeout(ATTEMPT_MS),
       });

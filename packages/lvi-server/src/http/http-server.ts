@@ -171,9 +171,9 @@ interface Surroundings extends HttpOptions {
   /** Of bodies that are not complete. */
   readonly receiving: { bytes: number };
   readonly askedOnce: AskedOnce;
-  readonly lines: Streaming;
   /** Signatures of the questions of locations that listen. */
   readonly listened: LatelyAsked;
+  readonly lines: Streaming;
   /** Does it with all else of this turn of the event loop, once all sockets were read. */
   readonly together: (what: () => void) => void;
   /** Connections with an answer that goes on. */
@@ -190,8 +190,8 @@ export function createHttpServer(options: HttpOptions): Server {
     sinceMs: now(),
     receiving: { bytes: 0 },
     askedOnce: new AskedOnce({ deployment }),
-    lines: { heartbeatMs, unread: new UnreadBytes(unreadBytes) },
     listened: new LatelyAsked(),
+    lines: { heartbeatMs, unread: new UnreadBytes(unreadBytes) },
     together: inTurns(),
     streaming,
     probed: probing(options),

@@ -21,13 +21,13 @@ function collecting() {
   return { look };
 }
 
-test("garbage is collected while much of the memory is in use, for a fiftieth of the time at most", () => {
+test("garbage is collected while much of the memory is in use, for a twentieth of the time at most", () => {
   const { look } = collecting();
-  expect(look(0, 600, 300)).toBe(0);
-  expect(look(1, 601, 300)).toBe(1);
-  expect(look(510, 999, 300)).toBe(1);
-  expect(look(511, 999, 300)).toBe(2);
-  expect(look(9_000, 600, 300)).toBe(2);
+  expect(look(0, 500, 300)).toBe(0);
+  expect(look(1, 501, 300)).toBe(1);
+  expect(look(210, 999, 300)).toBe(1);
+  expect(look(211, 999, 300)).toBe(2);
+  expect(look(9_000, 500, 300)).toBe(2);
 });
 
 test("memory that is in use for good is not looked through again and again", () => {

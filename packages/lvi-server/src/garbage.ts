@@ -7,11 +7,11 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
 /** Part of the memory in use from which garbage is collected. */
-const CROWDED = 0.6;
+const CROWDED = 0.5;
 /** Part of the memory by which it must have grown outside of the heap. */
 const GROWN = 0.05;
-/** Collections take a fiftieth of the time at most, however large the heap is. */
-const PAUSES = 50;
+/** Collections take a twentieth of the time at most, however large the heap is. */
+const PAUSES = 20;
 
 export interface GarbagePorts {
   readonly now: () => number;
@@ -34,14 +34,12 @@ export class Garbage {
 
   look(memoryBytes: number): void {
     const { now, external, collect } = this.#ports;
-    const beganAtMs = now();
-    if (memoryBytes <= this.#mostBytes * CROWDED || beganAtMs < this.#notBeforeMs) return;
-    const before = external();
-    // V8 has collected by itself.
+    if (memoryBytes <= this.#mostBytes * CROWDED) return;
+    const [beganAtMs, before] = [now(), external()];
+    // Another thread frees buffers some time after a collection, and V8 collects by itself too.
     this.#external = Math.min(this.#external, before);
-    if (before - this.#external < this.#mostBytes * GROWN) return;
+    if (beganAtMs < this.#notBeforeMs || before - this.#external < this.#mostBytes * GROWN) return;
     collect();
-    // Another thread frees buffers, so that it may be less a moment later.
     this.#external = external();
     const endedAtMs = now();
     this.#notBeforeMs = endedAtMs + (endedAtMs - beganAtMs) * PAUSES;

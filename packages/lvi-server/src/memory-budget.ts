@@ -1,15 +1,18 @@
 /**
  * The memory that the process may take, divided among all that it keeps. Each part has a least and a most value. Memory
  * beyond all least values is divided in proportion, until each part has its most. The rest goes to the heaps of workers.
- * So the sum of all parts is within the budget, and one part that is full takes nothing from another.
+ * So their sum is within the part that is divided, and one part that is full takes nothing from another.
  */
 import { totalmem } from "node:os";
 import { DEFAULT_CORE_OPTIONS } from "./core/core-options.ts";
 
 const MB = 1_048_576;
 
+/** The part that is divided. The rest is for garbage that is not collected yet, and for what the allocator keeps. */
+const DIVIDED = 0.75;
+
 /** Taken by Node and the code of the server without a request. */
-const PROCESS_BYTES = 96 * MB;
+const PROCESS_BYTES = 128 * MB;
 
 /** Memory of one handler: the most that an application can configure. */
 const HANDLER_BYTES = 64 * MB;
@@ -101,9 +104,10 @@ function threadsOf(workers: number): number {
 /** Throws a MemoryBudgetError if the memory is too small. */
 export function memoryBudget({ bytes, origin }: ProcessMemory, wishes: MemoryWishes): MemoryBudget {
   const { locationBytes } = wishes;
+  const divided = Math.floor(bytes * DIVIDED);
   const leastThread = HANDLER_BYTES + LEAST_HEAP_BYTES + LEAST_SENT_BYTES;
   const workers =
-    wishes.workers ?? workersWithin(wishes.coreWorkers, (bytes - PROCESS_BYTES) * MOST_OF_THREADS, leastThread);
+    wishes.workers ?? workersWithin(wishes.coreWorkers, (divided - PROCESS_BYTES) * MOST_OF_THREADS, leastThread);
   const threads = threadsOf(workers);
 
   const parts = partsFor(locationBytes);
@@ -111,8 +115,8 @@ export function memoryBudget({ bytes, origin }: ProcessMemory, wishes: MemoryWis
   const least = sum("least") + threads * (LEAST_SENT_BYTES + LEAST_HEAP_BYTES);
   const most = sum("most") + threads * (MOST_SENT_BYTES + USUAL_HEAP_BYTES);
   const fixed = PROCESS_BYTES + threads * HANDLER_BYTES;
-  const spare = bytes - fixed - least;
-  if (spare < 0) throw tooSmall({ bytes, origin }, fixed + least, workers);
+  const spare = divided - fixed - least;
+  if (spare < 0) throw tooSmall({ bytes, origin }, (fixed + least) / DIVIDED, workers);
 
   const filled = Math.min(1, spare / (most - least));
   const within = (part: Part): number => Math.floor(part.least + (part.most - part.least) * filled);

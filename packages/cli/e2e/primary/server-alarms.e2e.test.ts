@@ -134,10 +134,10 @@ test("servers that are well set off nothing: one leads and one stands by", async
 });
 
 test("memory near its bound", async () => {
-  const fill = "globalThis.kept = Buffer.alloc(500 * 2 ** 20, 1)";
-  const server = start({ environment: planted(fill), args: ["--memory-mb", "500"] });
+  const fill = "globalThis.kept = Buffer.alloc(700 * 2 ** 20, 1)";
+  const server = start({ environment: planted(fill), args: ["--memory-mb", "700"] });
   const { memoryBytes, boundBytes } = await server.logged("memory_near_bound");
-  expect([Number(memoryBytes) > Number(boundBytes), boundBytes]).toEqual([true, 500 * 1_048_576]);
+  expect([Number(memoryBytes) > Number(boundBytes), boundBytes]).toEqual([true, 700 * 1_048_576]);
   await server.logged(METRICS_EVENT);
   expect(troubles(server.lines)).toEqual(["Memory"]);
 });

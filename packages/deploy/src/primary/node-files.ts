@@ -7,7 +7,7 @@
  *   radical-parameters      each minute: keys and the tunnel's token, as the account has them
  *   radical-watch           every ten seconds: a leader that can't be reached, or a silent server, is started again; a line of log a minute
  */
-import { dockerfile, imageFiles } from "../image/image-files.ts";
+import { ALLOCATOR_ENVIRONMENT, dockerfile, imageFiles } from "../image/image-files.ts";
 import { CLOUDFLARED } from "./cloudflared.ts";
 import { SERVER_HOST, SERVER_PORT } from "./names.ts";
 
@@ -20,6 +20,10 @@ export const INSTALLED_AT = "/opt/radical";
 export const TUNNEL_METRICS = "127.0.0.1:20241";
 
 const SERVER_UNIT = "radical-lvi-server";
+
+const ALLOCATOR = Object.entries(ALLOCATOR_ENVIRONMENT)
+  .map(([name, value]) => `${name}=${value}`)
+  .join(" ");
 
 /** Takes from the server and the tunnel all that neither of them needs. */
 const SANDBOX = `NoNewPrivileges=yes
@@ -63,7 +67,7 @@ Type=exec
 # No signal opens a debugger, and no report has the environment, in which the keys may be.
 ExecStart=/usr/bin/node --disable-sigusr1 --report-exclude-env ${INSTALLED_AT}/dist/main.js
 EnvironmentFile=/etc/radical/server.env
-Environment=NODE_ENV=production
+Environment=NODE_ENV=production ${ALLOCATOR}
 Restart=always
 RestartSec=1
 # It drains: refuses new executions and lets those under way end.

@@ -32,6 +32,7 @@ test("a fresh key signs only when every machine has read it", () => {
 
 test("a primary at AWS is found again by its description, one of one's own is none", () => {
   const description = awsDescription(state.access, "radical-shop-production");
-  expect(awsPlaceOf(description)).toEqual(state.access);
+  const storage = `dynamodb:radical-shop-production?region=${state.access.region}`;
+  expect(awsPlaceOf(description)).toEqual({ ...state.access, storage });
   expect(awsPlaceOf("https://a.example.com,https://b.example.com")).toBeNull();
 });

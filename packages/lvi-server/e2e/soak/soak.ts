@@ -43,7 +43,7 @@ const TASKS = 60;
 const HEAVY = ["scatter", "hog", "compute", "trap"] as const;
 const SCATTERED = 200_000;
 
-/** As the page on operations says: the C library gives memory back that nobody uses. */
+/** As the hosts of a deployment have it: the C library gives memory back that nobody uses. */
 const MALLOC = { MALLOC_ARENA_MAX: "2", MALLOC_MMAP_THRESHOLD_: "131072" };
 
 export interface SoakReport {

@@ -7,7 +7,13 @@ import { promisify } from "node:util";
 import { type AppBuild, buildApp, loadProject, startCompiler } from "@radical/app";
 import type { DeploymentKey } from "@radical/admin";
 import { bundleRouter, type LviServerProcess, startEdge } from "@radical/local";
-import { decodeModuleContent, type Manifest, type ModuleContent } from "@radical/protocol";
+import {
+  type CacheChoice,
+  decodeModuleContent,
+  DEFAULT_CACHE,
+  type Manifest,
+  type ModuleContent,
+} from "@radical/protocol";
 import { createFaultLink, type FaultLink } from "../fault-link.ts";
 
 const BANK = fileURLToPath(new URL("../fixtures/bank", import.meta.url));
@@ -114,8 +120,13 @@ export async function startLocations(
   };
 }
 
-/** A manifest that calls `increment` read-only, which a GET is not to be misled by. */
+/**
+ * A manifest that calls `increment` read-only, which a GET is not to be misled by. The Worker's own release would have written it, so
+ * it says what the release of the module did not know.
+ */
 function readingManifest(manifest: Manifest): Manifest {
   const increment = { ...manifest.handlers["increment"]!, readOnly: true };
-  return { ...manifest, handlers: { ...manifest.handlers, increment } };
+  const { maxAgeHours = DEFAULT_CACHE.maxAgeHours }: Partial<CacheChoice> = manifest.cache;
+  const cache = { ...manifest.cache, maxAgeHours };
+  return { ...manifest, cache, handlers: { ...manifest.handlers, increment } };
 }

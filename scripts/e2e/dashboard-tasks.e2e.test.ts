@@ -45,6 +45,8 @@ test("a task stands by its handler, lane and state, with its arguments and the r
   await open();
   await choose(task, "delayed");
   const one = page.locator('section[aria-label="One task"]');
+  // The primary is asked for the arguments of the one that is chosen.
+  await one.locator("text=Pay the bill.").waitFor();
   expect(await one.textContent()).toContain('{"who":"ada","text":"Pay the bill."}');
   await one.locator('button:has-text("later")').waitFor();
   await page.click('button[aria-label="remind, lane ada"]');
@@ -85,7 +87,7 @@ test("a dead task tells its error, is tried again, and is discarded", async () =
   await choose(task, "dead");
   const one = page.locator('section[aria-label="One task"]');
   await one.locator('code:text-is("nowhere")').waitFor();
-  expect(await one.textContent()).toContain("There is nobody to tell.");
+  await one.locator("text=There is nobody to tell.").waitFor();
   await page.click('.orders button:text-is("Retry")');
   await page.waitForSelector('[role="status"]:has-text("the task of lose begins at once")');
   await choose(task, "dead");

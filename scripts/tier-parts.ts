@@ -219,6 +219,29 @@ export const PARTS: readonly Part[] = [
     files: ["packages/cli/e2e/restore.e2e.test.ts"],
     inputs: [...STORAGE, "packages/cli/src/data/**", "packages/runtime/src/core/**"],
   },
+  {
+    kind: "files",
+    name: "workflows of a server process",
+    files: ["packages/lvi-server/e2e/workflows.e2e.test.ts"],
+    inputs: [...STORAGE, "packages/lvi-server/src/{execution,http}/**", "packages/wasm-host/src/**"],
+  },
+  {
+    kind: "files",
+    name: "records of effects",
+    files: ["packages/cli/e2e/record-effects.e2e.test.ts"],
+    inputs: [
+      "packages/cli/src/{replay,operate,commands}/**",
+      "packages/lvi-server/src/*.ts",
+      "packages/lvi-server/src/core/**",
+      "packages/wasm-host/src/**",
+    ],
+  },
+  {
+    kind: "files",
+    name: "services of a deployment",
+    files: ["packages/cli/e2e/deploy-services.e2e.test.ts"],
+    inputs: [...DEPLOYMENT, "packages/runtime/src/**", "packages/lvi-server/src/*.ts"],
+  },
   { kind: "files", name: "owed work", files: ["packages/lvi-server/e2e/owed-work.e2e.test.ts"], inputs: STORAGE },
   {
     kind: "cases",

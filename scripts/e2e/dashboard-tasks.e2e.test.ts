@@ -88,6 +88,7 @@ test("a dead task tells its error, is tried again, and is discarded", async () =
   const one = page.locator('section[aria-label="One task"]');
   await one.locator('code:text-is("nowhere")').waitFor();
   await one.locator("text=There is nobody to tell.").waitFor();
+  expect(await one.locator("button", { hasText: "Retry" }).count()).toBe(1);
   await page.click('.orders button:text-is("Retry")');
   await page.waitForSelector('[role="status"]:has-text("the task of lose begins at once")');
   await choose(task, "dead");

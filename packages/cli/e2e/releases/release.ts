@@ -126,7 +126,7 @@ export async function startLocations(
  */
 function readingManifest(manifest: Manifest): Manifest {
   const increment = { ...manifest.handlers["increment"]!, readOnly: true };
-  const { maxAgeHours = DEFAULT_CACHE.maxAgeHours }: Partial<CacheChoice> = manifest.cache;
-  const cache = { ...manifest.cache, maxAgeHours };
+  const kept: Partial<CacheChoice> = manifest.cache;
+  const cache = { ...manifest.cache, maxAgeHours: kept.maxAgeHours ?? DEFAULT_CACHE.maxAgeHours };
   return { ...manifest, cache, handlers: { ...manifest.handlers, increment } };
 }

@@ -3,7 +3,7 @@
  * and builds; like every cache it may be wiped.
  */
 import { DurableObject } from "cloudflare:workers";
-import { type Entry, prefixEnd, type UnitId } from "@radical/protocol";
+import { type Entry, MOST_LOCATIONS, prefixEnd, type UnitId } from "@radical/protocol";
 import { itemsOfStored } from "../core/directories.ts";
 import type { CachePut } from "../core/effects.ts";
 import { takes } from "./cache.ts";
@@ -21,8 +21,6 @@ const ALARM_BATCH = 1_000;
 const GRAINS = 168;
 /** Most reads that are remembered until the next eviction. */
 const MOST_USES = 65_536;
-/** Most names of locations. */
-const MOST_LOCATIONS = 10_000;
 
 /**
  * The table's name carries the version of its layout: a later layout starts empty, and drops what was before. Rows are in the order

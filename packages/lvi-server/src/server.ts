@@ -3,12 +3,14 @@ import { randomInt, randomUUID } from "node:crypto";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { availableParallelism } from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
 import {
   decodeModuleContent,
   INDEX_STATES,
   type ModuleContent,
   type OtlpTarget,
   plansOf,
+  type QuietSecond,
   RadicalError,
   tablesOf,
   type UnitId,
@@ -377,6 +379,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       moduleRetentionMs: options.core?.moduleRetentionMs ?? DEFAULT_CORE_OPTIONS.moduleRetentionMs,
       hasModule: (hash) => engine.hasModule(hash),
       finishUpgrade: () => upgrade(true),
+      makeQuietTime: () => quietSecond(quiet),
       registerModule: (hash, content, bytes, worker, isAside) => {
         const register = async (): Promise<void> => {
           checkAbi(content, schema);
@@ -502,12 +505,30 @@ function checkAbi({ abi }: ModuleContent, schema: SchemaState | null): void {
 /** Null: the storage does not keep them. */
 function quietTimesOf(storage: Storage, epoch: () => number, log: Log): QuietTimes | null {
   if (storage.keepQuietTime === undefined) return null;
-  const clock = { monotonicMs: () => PROCESS_CLOCK.now(), wallMs: () => Date.now() };
-  return new QuietTimes(clock, (time) => {
-    storage
-      .keepQuietTime?.(epoch(), time)
-      .catch((error: unknown) => log.warn("quiet_time_not_kept", { reason: String(error) }));
+  const clock = {
+    monotonicMs: () => PROCESS_CLOCK.now(),
+    wallMs: () => Date.now(),
+    wait: (ms: number, signal?: AbortSignal) => sleep(ms, undefined, signal === undefined ? {} : { signal }),
+  };
+  return new QuietTimes(clock, async (time) => {
+    try {
+      return (await storage.keepQuietTime?.(epoch(), time)) === true;
+    } catch (error) {
+      log.warn("quiet_time_not_kept", { reason: String(error) });
+      return false;
+    }
   });
+}
+
+/** Throws a RadicalError. */
+async function quietSecond(quiet: QuietTimes | null): Promise<QuietSecond> {
+  if (quiet === null) return { timeMs: null };
+  try {
+    return { timeMs: await quiet.pause() };
+  } catch (error) {
+    if (!(error instanceof StorageError)) throw error;
+    throw new RadicalError("primary_busy", error.message, "run the command again");
+  }
 }
 
 const WORKER_URL_MISSING =

@@ -25,6 +25,7 @@ import {
   MAX_DATA_BYTES,
   type ModuleHash,
   type ModuleList,
+  type QuietSecond,
   RadicalError,
   type ScheduleAnswer,
   type ScheduleList,
@@ -56,6 +57,7 @@ import { orderCaches } from "../worker-caches.ts";
 import { RELEASE } from "../release.ts";
 import type { SchemaState } from "../storage/storage.ts";
 import {
+  checkQuietOrder,
   checkUpgradeOrder,
   livesAnswer,
   logAnswer,
@@ -122,6 +124,8 @@ export interface Serving {
   readonly hasModule: (hash: ModuleHash) => boolean;
   /** Moves the storage to the newest schema. Rejects with a StorageError. */
   readonly finishUpgrade: () => Promise<SchemaState>;
+  /** Has writes wait for a quiet time. Rejects with a RadicalError. */
+  readonly makeQuietTime: () => Promise<QuietSecond>;
   /** Checks a module, makes it durable and known. Throws a RadicalError. */
   readonly registerModule: (
     hash: ModuleHash,
@@ -480,6 +484,13 @@ function perform(route: Route, options: Surroundings, exchange: Exchange): void 
         serving(options)
           .finishUpgrade()
           .then((schema) => answer(json(200, upgradeStatus(schema))), fail);
+      });
+    case "quiet":
+      return receiveQuestion(options, exchange, (asked) => {
+        checkQuietOrder(asked);
+        serving(options)
+          .makeQuietTime()
+          .then((second) => answer(json(200, second)), fail);
       });
     case "time":
       return receiveQuestion(options, exchange, (asked) => {

@@ -3254,6 +3254,24 @@ describe("a followup that is audited", () => {
     expect([alarmsOf(story), story.isIdle]).toEqual([[], true]);
   });
 
+  test.each([
+    ["stopped", { kind: "killed", reason: "too long" }],
+    ["crowded out", { kind: "crowded-out" }],
+  ] as const)("and differs from a first run, and whose second run is %s: the run is tried again", (_, stopped) => {
+    const story = withPendingWrite({ auditedPart: 1 });
+    story.followup("A", C1, "x:=9");
+    story.ran(did("x x:=2"));
+    story.ran(stopped);
+    expect(story.said).toEqual(["run declared on x=1", "run declared on x=1"]);
+    expect(story.notes).not.toContain("audit_given_up");
+    story.passes(1_000);
+    story.ran(did("x x:=2"));
+    story.completed();
+    expect(story.said).toEqual(["run declared on x=1", "complete A 2.1 pending x:=2", "followup A ← forged"]);
+    expect(alarmsOf(story)).toContain(`${FORGED}other writes of t/x; it was not applied`);
+    expect(story.storedValue("x")).toBe("2");
+  });
+
   test("while a re-execution runs already: that run is the audit", () => {
     const story = withPendingWrite({ auditedPart: 1 });
     story.passes(5_000);

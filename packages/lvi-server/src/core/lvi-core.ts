@@ -1544,7 +1544,8 @@ export class LviCore {
     assert(first !== undefined, "an audit has a followup");
     // variant: audit-stopped
     if (result.kind === "killed" || result.kind === "crowded-out") {
-      if (this.#audits.isMust(pending.intent)) return false;
+      // A followup that differs from a run waits for another run: its location may lie, and have chosen what stops the runs.
+      if (audit.first !== null || this.#audits.isMust(pending.intent)) return false;
       this.#note("audit_given_up", execution);
       pending.audit = null;
       pending.kills++;

@@ -284,7 +284,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     let known: readonly StoredModule[] = [];
     const { result: found, leadership } = await holding(leading, acquired, async () => {
       await upgrade(options.finishesUpgrade === true);
-      await sealed?.begin(epoch);
+      await sealed?.begin();
       known = await storage.modules();
       const pending = await storage.recover(epoch);
       // Nobody writes meanwhile.

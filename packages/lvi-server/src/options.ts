@@ -351,8 +351,8 @@ function serverCommand(version: string): Command<typeof SETTINGS> {
   ${KEYS_VARIABLE}   keys that locations sign with, "<id>:<hex>,…", and public halves of those of administration,
                  "<id>:ed25519:<hex>"; required, or else
                  --keys-file or --keys-parameter
-  OTEL_*         OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_HEADERS, OTEL_SERVICE_NAME, OTEL_TRACES_SAMPLER_ARG:
-                 the collector of spans, as all programs with OpenTelemetry read them
+  OTEL_*         OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_HEADERS, OTEL_SERVICE_NAME, OTEL_TRACES_SAMPLER,
+                 OTEL_TRACES_SAMPLER_ARG: the collector of spans, as all programs with OpenTelemetry read them
   AWS_*          credentials and region for DynamoDB, as the AWS SDK finds them; profiles and roles too`,
     exitCodes: ["stopped on request", "failed", "wrong options"],
     examples: [

@@ -3235,6 +3235,36 @@ describe("a followup that is audited", () => {
     expect(alarmsOf(story)).toEqual([`${FORGED}other writes of t/x; it was not applied`]);
   });
 
+  test("again and again: copies are kept once, and answered together", () => {
+    const story = audited();
+    for (let copy = 0; copy < 200; copy++) story.followup("A", C1, "x:=2");
+    // As many as may wait for an execution.
+    expect(story.said).toEqual(Array.from({ length: 101 }, () => "followup A ← not_covered"));
+    story.ran(did("x x:=2"));
+    story.completed();
+    expect(story.said).toEqual([
+      "complete A 2.1 pending x:=2",
+      ...Array.from({ length: 100 }, () => "followup A ← applied"),
+    ]);
+    expect(alarmsOf(story)).toEqual([]);
+  });
+
+  test("in more forms than may wait: the others are not covered", () => {
+    const story = audited();
+    for (const value of [3, 4, 5, 6, 2, 3]) story.followup("A", C1, `x:=${value}`);
+    expect(story.said).toEqual(["followup A ← not_covered", "followup A ← not_covered"]);
+    story.ran(did("x x:=2"));
+    story.ran(did("x x:=2"));
+    story.completed();
+    const forged = Array.from({ length: 3 }, () => "followup A ← forged");
+    expect(story.said.slice(-5)).toEqual([
+      "followup A ← applied",
+      ...forged.slice(1),
+      "followup A ← applied",
+      forged[0],
+    ]);
+  });
+
   test("and claims an end where the handler leaves its set: forged, and the execution runs near storage", () => {
     const story = audited();
     for (const _ of [1, 2]) story.ran({ kind: "undeclared", reason: "write of t/y" });

@@ -69,7 +69,7 @@ import {
 } from "@radical/protocol";
 import { adoptionOrder } from "./adoption.ts";
 import { AnsweredRequests } from "./answered-requests.ts";
-import { type Audit, Audits, differences, hashOfEnded, judge } from "./audits.ts";
+import { type Audit, Audits, differences, hashOfEnded, judge, keepFollowup } from "./audits.ts";
 import { withBlobNames } from "./blob-names.ts";
 import { Budgets } from "./budgets.ts";
 import { Cancellations } from "./cancellations.ts";
@@ -1410,15 +1410,19 @@ export class LviCore {
       answer("not_covered", "followup_not_covered");
       return this.#replay(execution, "followup_not_covered");
     }
+    const { maxCallers } = this.#options;
     // variant: followup-behind
     if (execution.ahead.size > 0) {
-      phase.early.push({ caller, followup });
+      if (!keepFollowup(phase.early, { caller, followup }, maxCallers))
+        return answer("not_covered", "followup_not_covered");
       for (const first of execution.ahead) this.#replay(first, "own_write");
       return;
     }
     // variant: followup-audited
     if (this.#audits.wants(phase)) {
-      (phase.audit ??= { followups: [], first: null }).followups.push({ caller, followup });
+      const { followups } = (phase.audit ??= { followups: [], first: null });
+      if (!keepFollowup(followups, { caller, followup }, maxCallers))
+        return answer("not_covered", "followup_not_covered");
       return this.#replay(execution, "audit");
     }
     this.#note("followup_applied", execution);

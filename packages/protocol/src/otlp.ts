@@ -169,8 +169,9 @@ function nanoseconds(microseconds: number): string {
 }
 
 /**
- * Whether an execution has spans whose request has that context. The caller decides, if the target follows it. Else the id of the
- * trace does, so that all sides with the same part agree; without a context chance does. `draw`: a number from 0 to 1, 1 excluded.
+ * Whether an execution has spans whose request has that context. The caller decides, if the target follows it. If it does not, the id
+ * of the trace decides, so that all sides with the same part agree. Without a context chance decides. `draw`: a number from 0 to 1,
+ * 1 excluded.
  */
 export function hasSpans(
   context: TraceContext | null,

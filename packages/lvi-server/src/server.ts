@@ -52,6 +52,7 @@ import {
 } from "./storage/storage.ts";
 import type { Ahead } from "./virtual-time.ts";
 import { Traces } from "./traces.ts";
+import { ownOrigin, TunnelWatch } from "./tunnel-watch.ts";
 import { VitalsWatch } from "./vitals-watch.ts";
 
 export interface ServerOptions {
@@ -107,6 +108,8 @@ export interface Watching {
   readonly namespace?: string;
   /** Memory that the process may take, divided among all that it keeps. Left out: that of its control group, or of the machine. */
   readonly memoryBytes?: number;
+  /** A URL that answers 200 while the tunnel is connected, and the name of the machine. Left out: the log has no line about it. */
+  readonly tunnel?: { readonly url: string; readonly node: string };
 }
 
 export interface Sealing {
@@ -204,6 +207,11 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   }
   const { port } = http.address() as AddressInfo;
   log.info("http_listening", { host, port });
+  const { tunnel: way = null } = watching;
+  const stopTunnelWatch =
+    way === null
+      ? null
+      : new TunnelWatch({ node: way.node, server: ownOrigin(host, port), tunnel: way.url }, log).start();
   const watch = new VitalsWatch({
     state: () => stateNameOf(state),
     totals: () => metrics.totals,
@@ -235,6 +243,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const stopListening = (): Promise<void> => {
     stopShedding();
     watch.stop();
+    stopTunnelWatch?.();
     vitals.stop();
     const closed = new Promise<void>((resolve) => http.close(() => resolve()));
     http.closeIdleConnections();

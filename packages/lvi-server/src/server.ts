@@ -273,15 +273,16 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     await storage.close();
   };
   const upgrade = async (isFinished: boolean): Promise<SchemaState> => {
+    const upgraded = await storage.upgrade(epoch, isFinished);
+    if (upgraded === null) throw new StorageError("none", "another server has taken over");
     const before = schema;
-    schema = await storage.upgrade(epoch, isFinished);
-    if (schema === null) throw new StorageError("none", "another server has taken over");
-    const { written, newest } = schema;
+    schema = upgraded;
+    const { written, newest } = upgraded;
     if (before !== null && before.written !== written) log.info("upgraded", { from: before.written, to: written });
     if (written < newest) log.info("upgrade_not_finished", { written, newest });
     if (opened instanceof SqliteStorage && opened.notice !== null)
       log.warn("storage_notice", { reason: opened.notice });
-    return schema;
+    return upgraded;
   };
   try {
     schema = await storage.readSchema();
@@ -398,15 +399,16 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
             secrets,
             tables: tableRules,
           } = content;
-          // Also if the clock was set back.
+          // Also if the clock was set back. A time is used once, since a registration that fails may be in storage all the same.
           if (!isAside) putAtMs = Math.max(putAtMs + 1, atMs);
-          if (!isAside) aside.delete(hash);
-          else if (!engine.hasModule(hash)) aside.add(hash);
-          const put = aside.has(hash) ? { putAtMs: OF_NO_APPLICATION } : isAside ? {} : { putAtMs };
+          const staysAside = isAside && (aside.has(hash) || !engine.hasModule(hash));
+          const put = staysAside ? { putAtMs: OF_NO_APPLICATION } : isAside ? {} : { putAtMs };
           const workerUrl = worker === null ? {} : { workerUrl: worker };
           const used = { usedAtMs: atMs, registeredAtMs: atMs, ...put };
           const module = { hash, plans, tables: tablesOf(content), indexes: named, ...used, ...workerUrl };
           await engine.registerModule(module, bytes, { rules, services: declared, isAside, secrets, tableRules });
+          if (staysAside) aside.add(hash);
+          else aside.delete(hash);
           log.info("module_registered", { module: hash, handlers: plans.size });
           if (isAside) return;
           // An operator's configuration counts more.

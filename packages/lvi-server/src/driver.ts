@@ -9,7 +9,7 @@ import {
   encodeLine,
   type ExecutionId,
   type Followup,
-  type FollowupResult,
+  type FollowupVerdict,
   type Heard,
   type HeardReply,
   type Key,
@@ -114,7 +114,7 @@ export type StoragePort = { readonly [Name in StorageOperation]: Called<Storage[
 /** Those who only look on: logs, metrics, operators. */
 export interface Observer {
   readonly replied: (reply: LviReply) => void;
-  readonly followed: (result: FollowupResult) => void;
+  readonly followed: (result: FollowupVerdict) => void;
   readonly noted: (note: Note) => void;
   /** So many units were sent to a listener, or left out. */
   readonly updated: (isSent: boolean, units: number) => void;
@@ -224,7 +224,7 @@ export class Driver {
     this.#step({ kind: "lvi-request", caller, request });
   }
 
-  followup(followup: Followup, asker: Asker<FollowupResult>): void {
+  followup(followup: Followup, asker: Asker<FollowupVerdict>): void {
     if (this.#ended !== null) return asker.failed(this.#ended.later);
     const caller = this.#wait(asker);
     this.#step({ kind: "followup", caller, followup });

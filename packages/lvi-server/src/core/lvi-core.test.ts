@@ -18,7 +18,7 @@ import {
   type DirectoryRow,
   entryOf,
   type ExecutionId,
-  type FollowupResult,
+  type FollowupVerdict,
   isSpan,
   type Key,
   type KeyInterval,
@@ -505,7 +505,7 @@ class Story {
       case "reply":
         return `${this.#names.get(effect.caller)} ← ${showReply(effect.reply)}`;
       case "followup-reply":
-        return `${this.#names.get(effect.caller)} ← ${effect.result satisfies FollowupResult}`;
+        return `${this.#names.get(effect.caller)} ← ${effect.result satisfies FollowupVerdict}`;
       case "look-up":
         return `look up ${nameOf(effect.executionId)}`;
       case "load":

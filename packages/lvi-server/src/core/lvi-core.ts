@@ -30,7 +30,7 @@ import {
   type ExecutedCause,
   type ExecutionId,
   type Followup,
-  type FollowupResult,
+  type FollowupVerdict,
   isSpan,
   lanesOf,
   type LoggedLine,
@@ -1370,7 +1370,7 @@ export class LviCore {
   }
 
   #followup(caller: CallerId, followup: Followup): void {
-    const answer = (result: FollowupResult, note: NoteName): void => {
+    const answer = (result: FollowupVerdict, note: NoteName): void => {
       this.#effects.push({ kind: "followup-reply", caller, result, after: NO_FACTS });
       this.#note(note, { id: followup.executionId });
     };

@@ -10,7 +10,7 @@ import {
   encodeFollowupReply,
   encodeHeardReply,
   encodeLviReply,
-  type FollowupResult,
+  type FollowupVerdict,
   type HeardReply,
   type ListedModule,
   type IndexList,
@@ -351,7 +351,7 @@ function perform(route: Route, options: Surroundings, exchange: Exchange): void 
     case "followup":
       return receive(options, exchange, MAX_MESSAGE_BYTES, (body) => {
         failpoint("http.followup-received");
-        const answered = (result: FollowupResult): void => {
+        const answered = (result: FollowupVerdict): void => {
           const bytes = encodeFollowupReply(result);
           failpoint("http.followup-reply-made");
           answer({ status: 200, body: bytes, type: CBOR });

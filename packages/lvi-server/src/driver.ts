@@ -169,8 +169,8 @@ export interface Asker<T> {
 
 /** A location that hears lines until either side ends them. */
 export interface Listener {
-  /** False: it does not read fast enough, and this line is lost to it. */
-  readonly tell: (line: string) => boolean;
+  /** False: it does not read fast enough, and this line is lost to it. `bytes`: the length of the line in UTF-8. */
+  readonly tell: (line: string, bytes: number) => boolean;
   readonly end: () => void;
 }
 
@@ -671,9 +671,10 @@ export class Driver {
 
   #tell(listeners: readonly ListenerId[], line: Line): void {
     const text = encodeLine(line, { encode: toBase64 });
+    const bytes = Buffer.byteLength(text);
     for (const id of listeners) {
       const listener = this.#listeners.get(id);
-      const isSent = listener?.tell(text) === true;
+      const isSent = listener?.tell(text, bytes) === true;
       if (line.kind === "hint") this.#ports.observer.updated(isSent, line.entries.length);
       // A session must not miss a line. Lines that it has not heard follow again in its next stream.
       else if (!isSent) listener?.end();

@@ -96,6 +96,7 @@ const WRONG: readonly (readonly [Texts, RegExp])[] = [
   ],
   [{ tunnel: "http://127.0.0.1:2000/ready", advertise: "http://10.0.0.1:8788" }, /^--tunnel needs --advertise/],
   [{ tunnel: "http://127.0.0.1:2000/ready", advertise: "http://[fd00::1]:8788" }, /^--tunnel needs --advertise/],
+  [{ tunnel: "http://127.0.0.1:2000/ready", advertise: "http://a.internal", host: "fe80::1%lo" }, /without a zone/],
   [{ workers: "0" }, /--workers must .* "0"/],
   [{ followupTimeoutMs: "-1" }, /--followup-timeout-ms must .* "-1"/],
   [{ metricsNamespace: "AWS/EC2" }, /^--metrics-namespace must .* not begin with AWS\/, and is "AWS\/EC2"\.$/],

@@ -398,18 +398,21 @@ export function readServerLine(version: string, args: readonly string[], keySour
   return { kind: "options", options: { ...line.values, keys }, given };
 }
 
-/** The line of log about a tunnel has the name of its machine. */
+/** The line of log about a tunnel has the name of its machine, and the server asks itself by a URL. */
 function checkTunnel(
-  { tunnel, advertise }: Values<typeof SETTINGS>,
+  { tunnel, advertise, host }: Values<typeof SETTINGS>,
   given: GivenOptions,
   wrong: Map<string, string>,
 ): void {
-  if (tunnel === null || machineOf(advertise) !== null) return;
+  if (tunnel === null) return;
   const called = given["tunnel"]?.source === "environment" ? variableOf("tunnel") : flagOf("tunnel");
-  wrong.set(
-    "tunnel",
-    `${called} needs --advertise with a host that begins with the machine's name, such as http://a.primary.internal:8788: the line of log about the tunnel has this name.`,
-  );
+  if (machineOf(advertise) === null)
+    wrong.set(
+      "tunnel",
+      `${called} needs --advertise with a host that begins with the machine's name, such as http://a.primary.internal:8788: the line of log about the tunnel has this name.`,
+    );
+  else if (host.includes("%"))
+    wrong.set("tunnel", `${called} needs a --host without a zone, and that is "${host}": no URL can name a zone.`);
 }
 
 /** Null, and an entry in `wrong`, if they can't be used. Those of a parameter are read later: none. */

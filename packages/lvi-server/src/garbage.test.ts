@@ -15,7 +15,7 @@ function collecting() {
   });
   const look = (atMs: number, memoryBytes: number, outside: number, isKept = 0): number => {
     [nowMs, external, kept] = [atMs, outside, isKept];
-    garbage.look(memoryBytes);
+    garbage.look(memoryBytes, false);
     return times;
   };
   return { look };
@@ -45,7 +45,7 @@ test("V8 gives the bytes back of buffers that nobody has", async () => {
   const before = process.memoryUsage().external;
   const fill = (): number => new Uint8Array(SIZE).length;
   expect(fill()).toBe(SIZE);
-  new Garbage(1).look(2);
+  new Garbage(1).look(2, false);
   // Another thread of V8 frees them.
   // oxlint-disable-next-line no-await-in-loop -- until it is so
   while (process.memoryUsage().external > before + SIZE / 2) await setImmediate();

@@ -54,6 +54,7 @@ import {
 } from "./storage/storage.ts";
 import type { Ahead } from "./virtual-time.ts";
 import { Traces } from "./traces.ts";
+import { ownOrigin, TunnelWatch } from "./tunnel-watch.ts";
 import { VitalsWatch } from "./vitals-watch.ts";
 
 export interface ServerOptions {
@@ -109,6 +110,8 @@ export interface Watching {
   readonly namespace?: string;
   /** Memory that the process may take, divided among all that it keeps. Left out: that of its control group, or of the machine. */
   readonly memoryBytes?: number;
+  /** A URL that answers 200 while the tunnel is connected, and the name of the machine. Left out: the log has no line about it. */
+  readonly tunnel?: { readonly url: string; readonly node: string };
 }
 
 export interface Sealing {
@@ -206,6 +209,11 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   }
   const { port } = http.address() as AddressInfo;
   log.info("http_listening", { host, port });
+  const { tunnel: way = null } = watching;
+  const stopTunnelWatch =
+    way === null
+      ? null
+      : new TunnelWatch({ node: way.node, server: ownOrigin(host, port), tunnel: way.url }, log).start();
   const watch = new VitalsWatch({
     state: () => stateNameOf(state),
     totals: () => metrics.totals,
@@ -237,6 +245,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const stopListening = (): Promise<void> => {
     stopShedding();
     watch.stop();
+    stopTunnelWatch?.();
     vitals.stop();
     const closed = new Promise<void>((resolve) => http.close(() => resolve()));
     http.closeIdleConnections();
@@ -266,15 +275,16 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     await storage.close();
   };
   const upgrade = async (isFinished: boolean): Promise<SchemaState> => {
+    const upgraded = await storage.upgrade(epoch, isFinished);
+    if (upgraded === null) throw new StorageError("none", "another server has taken over");
     const before = schema;
-    schema = await storage.upgrade(epoch, isFinished);
-    if (schema === null) throw new StorageError("none", "another server has taken over");
-    const { written, newest } = schema;
+    schema = upgraded;
+    const { written, newest } = upgraded;
     if (before !== null && before.written !== written) log.info("upgraded", { from: before.written, to: written });
     if (written < newest) log.info("upgrade_not_finished", { written, newest });
     if (opened instanceof SqliteStorage && opened.notice !== null)
       log.warn("storage_notice", { reason: opened.notice });
-    return schema;
+    return upgraded;
   };
   try {
     schema = await storage.readSchema();
@@ -286,7 +296,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     let known: readonly StoredModule[] = [];
     const { result: found, leadership } = await holding(leading, acquired, async () => {
       await upgrade(options.finishesUpgrade === true);
-      await sealed?.begin(epoch);
+      await sealed?.begin();
       known = await storage.modules();
       const pending = await storage.recover(epoch);
       // Nobody writes meanwhile.
@@ -392,15 +402,16 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
             secrets,
             tables: tableRules,
           } = content;
-          // Also if the clock was set back.
+          // Also if the clock was set back. A time is used once, since a registration that fails may be in storage all the same.
           if (!isAside) putAtMs = Math.max(putAtMs + 1, atMs);
-          if (!isAside) aside.delete(hash);
-          else if (!engine.hasModule(hash)) aside.add(hash);
-          const put = aside.has(hash) ? { putAtMs: OF_NO_APPLICATION } : isAside ? {} : { putAtMs };
+          const staysAside = isAside && (aside.has(hash) || !engine.hasModule(hash));
+          const put = staysAside ? { putAtMs: OF_NO_APPLICATION } : isAside ? {} : { putAtMs };
           const workerUrl = worker === null ? {} : { workerUrl: worker };
           const used = { usedAtMs: atMs, registeredAtMs: atMs, ...put };
           const module = { hash, plans, tables: tablesOf(content), indexes: named, ...used, ...workerUrl };
           await engine.registerModule(module, bytes, { rules, services: declared, isAside, secrets, tableRules });
+          if (staysAside) aside.add(hash);
+          else aside.delete(hash);
           log.info("module_registered", { module: hash, handlers: plans.size });
           if (isAside) return;
           // An operator's configuration counts more.

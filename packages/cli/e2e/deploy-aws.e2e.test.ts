@@ -454,10 +454,10 @@ describe.skipIf(!runs)("radical deploy with a primary at AWS", () => {
     const backups = await openBackups(address);
     const beganMs = Date.now();
     const made = async () => (await backups.quietTimes()).filter(({ fromMs }) => fromMs >= beganMs);
-    let isOver = false;
+    const ending = new AbortController();
     const answers: unknown[] = [];
     const writing = (async () => {
-      while (!isOver) answers.push(await visit("busy"));
+      while (!ending.signal.aborted) answers.push(await visit("busy"));
     })();
     try {
       await expect.poll(() => answers.length, { timeout: 100_000 }).toBeGreaterThan(3);
@@ -468,7 +468,7 @@ describe.skipIf(!runs)("radical deploy with a primary at AWS", () => {
       const mark = answers.length;
       await expect.poll(() => answers.length, { timeout: 100_000 }).toBeGreaterThan(mark + 3);
     } finally {
-      isOver = true;
+      ending.abort();
       await writing;
       backups.close();
     }

@@ -97,7 +97,7 @@ export class QuietTimes {
 
   /**
    * Has writes wait until a quiet time is long enough, and keeps it. Resolves to a whole second of it, in milliseconds since the epoch.
-   * Who asks meanwhile gets the same one. Rejects with a StorageError if none came about.
+   * A question that comes meanwhile gets the same one. Rejects with a StorageError if none came about.
    */
   pause(): Promise<number> {
     this.#pause ??= this.#paused().finally(() => (this.#pause = null));

@@ -3,6 +3,7 @@ import { DynamoDBClient, GetItemCommand, PutItemCommand } from "@aws-sdk/client-
 import { AwsPrimary, DEFAULT_PRIMARY_SETTINGS } from "@radical/deploy/testing";
 import { openBackups, openTables } from "@radical/lvi-server";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { lookAtCopies } from "../../src/operate/doctor/copy-checks.ts";
 import { makeQuietTime } from "../../src/data/quiet-time.ts";
 import { type Finished, radical } from "../radical-process.ts";
 import { CREDENTIALS, hasPython, type Moto, startMoto } from "./moto.ts";
@@ -54,6 +55,8 @@ test.skipIf(!runs)(
     const unprotected = await openTables({ prefix: "radical-shop-staging", region: REGION, protect: false });
     await unprotected.provision();
     unprotected.close();
+    // These are too young to be told of.
+    expect(await lookAtCopies(PREFIX, REGION, "production")).toEqual([]);
     // No server is asked to have writes wait for nothing.
     await expect(makeQuietTime(at, "staging", { json: true, yes: true })).rejects.toMatchObject({
       code: "not_recoverable",

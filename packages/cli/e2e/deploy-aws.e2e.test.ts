@@ -461,7 +461,6 @@ describe.skipIf(!runs)("radical deploy with a primary at AWS", () => {
     })();
     try {
       await expect.poll(() => answers.length, { timeout: 100_000 }).toBeGreaterThan(3);
-      expect(await made()).toEqual([]);
       await makeQuietTime({ servers, storage: null }, NAME.environment, { json: true, yes: true });
       const [quiet] = await made();
       expect((quiet?.untilMs ?? 0) - (quiet?.fromMs ?? 0)).toBeGreaterThanOrEqual(7_000);

@@ -338,9 +338,9 @@ const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
     },
     {
       what: "locations in the list of caches",
-      from: `${RUNTIME}/cache/radical-cache.ts#MOST_LOCATIONS`,
+      from: `${PROTOCOL}/cache-orders.ts#MOST_LOCATIONS`,
       unit: "count",
-      atLimit: "`radical cache purge` needs their names",
+      atLimit: "`radical cache purge` empties the others by name: `--location`",
     },
     {
       what: "wait for a cache, unless set",

@@ -52,6 +52,7 @@ export {
 } from "./config/benchmark.ts";
 export { blobVarsOf } from "./config/blobs-schema.ts";
 export { type RadicalConfig, defineConfig } from "./config/config.ts";
+export { fargateMemoryGb } from "./config/deploy-schema.ts";
 export { DEV_VARS_FILE, readDevVars } from "./config/dev-vars.ts";
 export { CONFIG_FILE, type Project, loadProject } from "./config/load-config.ts";
 export {

@@ -74,6 +74,8 @@ describe("radical", () => {
     [["dev", "--port", "http"], /--port must be an integer from 0 to 65535, and is "http"\./],
     [[], /Usage: radical \[options\] \[command\]/],
     [["data", "get", "users"], /Missing required argument 'key'/],
+    [["restore", "--from", "a", "--storage", "dynamodb:a?region=eu-west-1"], /a-\* are those that are to be replaced/],
+    [["backup", "list", "--region", "eu-west-1"], /no environment is named/],
     [["dev", "--locations", "VA"], /--locations/],
     [["build", "--project", "/nonexistent"], /has no radical\.config\.ts/],
   ])("%j is wrong usage: exit code 2, nothing on stdout", async (args, message) => {

@@ -437,6 +437,16 @@ describe.skipIf(!runs)("radical deploy with a primary at AWS", () => {
     }
   });
 
+  test("the tables are those that the configuration names after a restore", async () => {
+    const { project: loaded, ...choice } = await options();
+    const { deploy: configured } = loaded.config;
+    const moved = { ...configured.aws, tables: { staging: "restored-visits" } };
+    const restored = { ...loaded, config: { ...loaded.config, deploy: { ...configured, aws: moved } } };
+    const [original, now] = [loaded, restored].map((one) => findDeployed({ ...choice, project: one }));
+    expect((await original)?.storage).toMatch(/^dynamodb:radical-visits-staging\?region=/);
+    expect((await now)?.storage).toMatch(/^dynamodb:restored-visits\?region=/);
+  });
+
   test("production that tells nobody of its alarms: doctor and the plan warn", async () => {
     const { code, stdout } = await radical(
       ["deploy", "--plan", "--json", "--env", "production", "--project", project.folder],

@@ -289,6 +289,10 @@ describe("radical deploy", () => {
     expect(unread).toMatchObject({ code: 2, stderr: expect.stringContaining("does not say where that is") as unknown });
     const read = await run(...get, "--storage", `sqlite:${join(state, "data.sqlite")}`);
     expect(read).toMatchObject({ code: 0, stdout: '{"count":42}\n' });
+    const nowhere = await run("data", "put", "visits", "edited", "1", "--region", "eu-central-1");
+    expect(nowhere).toMatchObject({ code: 2, stderr: expect.stringContaining("no environment is named") as unknown });
+    const half = await run("deploy", "--finalize", "--only", "edge", "--yes");
+    expect(half).toMatchObject({ code: 2, stderr: expect.stringContaining("--only edge leaves it out") as unknown });
     const two = await run(...get, "--server", `http://127.0.0.1:${link.address.port}`);
     expect(two).toMatchObject({ code: 2, stderr: expect.stringContaining("--server another server") as unknown });
   });

@@ -309,15 +309,9 @@ export function awsHalf(context: AwsHalfContext): PrimaryHalf {
 }
 
 /** Account and region of a primary that {@link awsDescription} describes; null: it is no primary at AWS. */
-export function awsPlaceOf(description: string): AwsPlace | null {
-  const [, account, region, tables] = /^aws (\S+) (\S+) (\S+)$/.exec(description) ?? [];
-  if (account === undefined || region === undefined) return null;
-  return { account, region, storage: `dynamodb:${tables}?region=${region}` };
-}
-
-interface AwsPlace extends Pick<PrimaryAccess, "account" | "region"> {
-  /** As the server's `--storage` takes it. */
-  readonly storage: string;
+export function awsPlaceOf(description: string): Pick<PrimaryAccess, "account" | "region"> | null {
+  const [, account, region] = /^aws (\S+) (\S+) \S+$/.exec(description) ?? [];
+  return account === undefined || region === undefined ? null : { account, region };
 }
 
 /** Two primaries at AWS are the same one if they have the same tables. */

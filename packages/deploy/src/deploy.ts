@@ -1,8 +1,8 @@
 /** `radical deploy` as a function: checks → plan → confirm → steps, primary first. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { type AppBuild, type Project, type Target, targetOf } from "@radical/app";
+import { type AppBuild, fargateMemoryGb, type Project, type Target, targetOf } from "@radical/app";
 import { hasBlobs } from "@radical/protocol";
-import { CommandError, EXIT_USAGE } from "@radical/app/command-error";
+import { CommandError, EXIT_USAGE, messageOf } from "@radical/app/command-error";
 import { type AdminAddress, operatorKeys } from "@radical/admin";
 import { awsDescription, awsHalf, awsPlaceOf } from "./aws-half.ts";
 import { type CheckedBuild, checkedBuild } from "./checks.ts";
@@ -111,6 +111,15 @@ export async function deploy(options: DeployOptions): Promise<DeployOutcome> {
       },
     );
   }
+  if (options.finalize === true && options.only === "edge")
+    throw new CommandError(
+      "usage",
+      "The primary finishes an upgrade, and --only edge leaves it out.",
+      "Leave out --only edge.",
+      {
+        exitCode: EXIT_USAGE,
+      },
+    );
   const aws = own === null ? await unlessStopped(awsOf(options), options.signal) : null;
   try {
     return await deployTo(options, own, aws, startedAtMs);
@@ -202,7 +211,10 @@ async function deployTo(
     return { kind: "declined", planned, older, warnings };
   const outcome = await applySteps(planned, { onEvent, ...(signal === undefined ? {} : { signal }) });
   if (outcome.kind === "done" && options.finalize !== true) {
-    const left = await unlessStopped(upgradeNote(primary), signal);
+    // All is deployed by now, whether this can be found out or not.
+    const left = await unlessStopped(upgradeNote(primary, target.environment), signal).catch(
+      (error: unknown) => `whether an upgrade is to be finished was not found out: ${messageOf(error)}`,
+    );
     if (left !== null) onEvent({ kind: "note", words: left });
   }
   return { ...outcome, planned, older, warnings, edge: edge.state() };
@@ -314,11 +326,13 @@ export function relayOrigin({ originOf, target }: PrimaryChoice, { api, account 
   return (originOf ?? ((worker: string) => workersDevOrigin(api, account, worker)))(target.relay);
 }
 
+export interface ReachedPrimary extends Pick<RollbackOptions, "primary" | "origin"> {
+  /** Address of the tables that the configuration names, as `--storage` of the server takes it; null: one's own does not say. */
+  readonly storage: string | null;
+}
+
 /** A primary that is there, and where the deployment before it is reached. Throws a CommandError if there is none. */
-export async function deployedPrimary(
-  options: PrimaryChoice,
-  edge: OpenEdge,
-): Promise<Pick<RollbackOptions, "primary" | "origin">> {
+export async function deployedPrimary(options: PrimaryChoice, edge: OpenEdge): Promise<ReachedPrimary> {
   const { project, target, environment = process.env } = options;
   const origin = options.url ?? project.config.deploy.url ?? (await deployedOrigin(options, edge));
   const urls = options.primary ?? project.config.deploy.primary;
@@ -327,6 +341,7 @@ export async function deployedPrimary(
     return {
       primary: { description: own.description, admin: present(own.admin()), key: () => present(own.key()) },
       origin,
+      storage: null,
     };
   }
   const { deployment, access } = await awsOf(options);
@@ -336,7 +351,9 @@ export async function deployedPrimary(
     if (admin === undefined || state === null)
       throw new CommandError("no_primary", "This environment has no primary at AWS.", "Run `radical deploy`.");
     const description = awsDescription(access, primaryNames(target).tablePrefix);
-    return { primary: { description, admin, key: () => present(signingKey(state, Date.now())) }, origin };
+    // A deployment may have been set back to other tables than its first ones.
+    const storage = `dynamodb:${state.tablePrefix}?region=${access.region}`;
+    return { primary: { description, admin, key: () => present(signingKey(state, Date.now())) }, origin, storage };
   } finally {
     deployment.close();
   }
@@ -360,8 +377,7 @@ function settingsOf({
   return {
     host: aws.host ?? DEFAULT_PRIMARY_SETTINGS.host,
     vcpu,
-    // The least that Fargate has with so many.
-    memoryGb: aws.memoryGb ?? 2 * vcpu,
+    memoryGb: aws.memoryGb ?? fargateMemoryGb(vcpu),
     instanceType: aws.instanceType ?? DEFAULT_PRIMARY_SETTINGS.instanceType,
     zones: aws.zones ?? DEFAULT_PRIMARY_SETTINGS.zones,
     alarmEmail: aws.alarmEmail ?? DEFAULT_PRIMARY_SETTINGS.alarmEmail,

@@ -18,8 +18,8 @@ export interface Deployed {
 /** Throws a CommandError if nobody is logged in, or there is no primary. */
 export async function findDeployed(choice: PrimaryChoice): Promise<Deployed> {
   const edge = await openEdge(choice.project, choice.target, choice.environment);
-  const { primary, origin } = await deployedPrimary(choice, edge);
-  return { edge, servers: serversOf(primary), origin, storage: awsPlaceOf(primary.description)?.storage ?? null };
+  const { primary, ...reached } = await deployedPrimary(choice, edge);
+  return { edge, servers: serversOf(primary), ...reached };
 }
 
 /** `description`: of a primary, as `radical deploy` keeps it. */

@@ -65,10 +65,10 @@ test("an upgrade is finished if the command is told to, and a second time there 
 });
 
 test("otherwise it is only told how far it is, and how to finish", async () => {
-  expect(await upgradeNote(primaryOf({ a: at(8, 9) }))).toMatch(
-    /^the storage has schema 8 of 9, so the release before can serve it still; .*radical deploy --finalize$/,
+  expect(await upgradeNote(primaryOf({ a: at(8, 9) }), "staging")).toMatch(
+    /^the storage has schema 8 of 9, so the release before can serve it still; .*radical deploy --env staging --finalize$/,
   );
-  expect(await upgradeNote(primaryOf({ a: at(9, 9) }))).toBe(null);
+  expect(await upgradeNote(primaryOf({ a: at(9, 9) }), "staging")).toBe(null);
   expect(ordered).toEqual([]);
 });
 
@@ -97,6 +97,6 @@ test("a primary that says nothing is not finished", async () => {
   for (const server of [null, "away"] as const) {
     const step = upgradeStep(primaryOf({ a: server }));
     await expect(step.apply(await step.plan())).rejects.toMatchObject({ code: "servers_differ" });
-    expect(await upgradeNote(primaryOf({ a: server }))).toBe(null);
+    expect(await upgradeNote(primaryOf({ a: server }), "staging")).toBe(null);
   }
 });

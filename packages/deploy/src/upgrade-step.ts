@@ -14,12 +14,12 @@ interface LookedAt {
   readonly upgrade: UpgradeStatus | null;
 }
 
-/** Told after a deployment that does not finish it; null: there is nothing to finish. */
-export async function upgradeNote(primary: PrimaryHalf): Promise<string | null> {
+/** Told after a deployment of the environment that does not finish it; null: there is nothing to finish. */
+export async function upgradeNote(primary: PrimaryHalf, environment: string): Promise<string | null> {
   const { written, newest } = stateOf(await lookAt(primary.servers()));
   return written === newest
     ? null
-    : `the storage has schema ${written} of ${newest}, so the release before can serve it still; when you need no way back: radical deploy --finalize`;
+    : `the storage has schema ${written} of ${newest}, so the release before can serve it still; when you need no way back: radical deploy --env ${environment} --finalize`;
 }
 
 export function upgradeStep(primary: PrimaryHalf): Step {

@@ -81,7 +81,7 @@ function commitOf(reply: LviReply): CommitId {
 const parts = drawn("server processes", hasDynamoDbLocal() ? ["here", "dynamodb"] : ["here"], 1);
 const isHere = parts.includes("here");
 /** The moments of a kill, of which it draws two. */
-const moments = drawn("server processes", ["told", "told, location dead", "not told", "any"], 2);
+const moments = drawn("server processes", ["told", "told, location dead", "not told", "any"], 1);
 /** The option of a test that leaves its moment out. */
 const at = (moment: string): { readonly skip: boolean } => ({ skip: !moments.includes(moment) });
 

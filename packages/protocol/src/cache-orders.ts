@@ -28,6 +28,9 @@ export type CacheOrder =
       readonly after: string | null;
     };
 
+/** Most locations in the list of an application's caches. Others have caches too, which are emptied by name. */
+export const MOST_LOCATIONS = 10_000;
+
 export type CacheAnswer =
   /** `locations`: those that have a cache of their own; null: all locations share one store. */
   | { readonly kind: "looked"; readonly cache: CacheKind; readonly locations: readonly string[] | null }

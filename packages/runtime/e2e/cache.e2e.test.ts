@@ -8,7 +8,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { describeCache, item } from "./cache-conformance.ts";
 import { AGE_MS, CacheLocation, type RemoteCache } from "./cache-location.ts";
-import type { AgingDoor } from "./aging-door.ts";
+import { type AgingDoor, copies } from "./aging-door.ts";
 
 let workerd: CacheLocation;
 let folder: string;
@@ -293,6 +293,22 @@ describe("a Durable Object that is purged", () => {
     expect(await cache.getMany([a])).toEqual(new Map());
     await cache.putManySince(purgedAtMs, puts);
     expect(await cache.getMany([a])).toEqual(new Map([[a, item(1, "one")]]));
+  });
+
+  test("loses some thousands of entries in one call, and each call is a purge for isolates", async () => {
+    const { cache, door, user } = await opened();
+    await door.run(copies(a, 30_000));
+    await door.run(copies(user, 10_000));
+    const users = { table: "users", key: null };
+    expect(await door.purge("fixture", users)).toMatchObject({ entries: 10_001, hasMore: false });
+    const nowMs = Date.now();
+    await door.setClock(nowMs);
+    expect(await door.purge("fixture", null)).toEqual({ entries: 20_000, purgedAtMs: nowMs, hasMore: true });
+    await door.setClock(nowMs + 5);
+    expect(await door.purge("fixture", null)).toEqual({ entries: 10_001, purgedAtMs: nowMs + 5, hasMore: false });
+    // It may have read the entry between the two.
+    await cache.putManySince(nowMs + 4, [{ unit: a, entry: item(1, "one") }]);
+    expect(await door.run("SELECT * FROM entries_3")).toEqual([]);
   });
 
   test("is in the list of its application, from its first put on", async () => {

@@ -10,6 +10,7 @@ import {
   WORKER_CACHES_PATH,
 } from "@radical/protocol";
 import { afterEach, expect, test } from "vitest";
+import { copies } from "./aging-door.ts";
 import { Location } from "./location.ts";
 import { KEY, KEY_ID, TestPrimary } from "./primary.ts";
 import { buildFixture } from "./fixture/application.ts";
@@ -94,6 +95,23 @@ test("a location that has put something is in the list, and its cache alone is e
   // The isolate has forgotten its memory too: the primary is asked again.
   await read("one", "AMS");
   await expect.poll(() => units("AMS"), SOON).toEqual(["notes/one"]);
+});
+
+test("a large cache is emptied by several orders, each of which says whether there is more", async () => {
+  await started();
+  await read("one", "AMS");
+  const cache = await location!.cache("AMS");
+  await expect.poll(() => cache.run(ENTRIES), SOON).toHaveLength(1);
+  await cache.run(copies("notes/one", 25_000));
+  const part = { ...PURGE, location: "AMS", table: "notes" };
+  const first = await order(part);
+  expect(first).toEqual({ status: 200, json: { kind: "purged", entries: 20_000, next: expect.any(String) as string } });
+  const { next } = first.json as { readonly next: string };
+  expect(await order({ ...part, after: next })).toEqual({
+    status: 200,
+    json: { kind: "purged", entries: 5_001, next: null },
+  });
+  expect(await cache.run(ENTRIES)).toEqual([]);
 });
 
 test("in KV all locations are emptied at once", async () => {

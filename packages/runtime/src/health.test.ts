@@ -23,13 +23,21 @@ let health: typeof Health;
 let asked = 0;
 /** The answer of the primary to a call of a handler that nobody has. */
 let code: (LviReply & { kind: "refused" })["code"] = "unknown_handler";
+/** Until it resolves no answer comes. */
+let held: Promise<void> = Promise.resolve();
+let onAsked: () => void = () => undefined;
+
+/** Resolves when the primary is asked the next time. */
+function nextAsked(): Promise<void> {
+  return new Promise((resolve) => (onAsked = resolve));
+}
 
 beforeEach(async () => {
   vi.useFakeTimers({ toFake: ["Date"], now: NOW_MS });
   // An isolate of its own.
   vi.resetModules();
   health = await import("./health.ts");
-  [asked, code] = [0, "unknown_handler"];
+  [asked, code, held] = [0, "unknown_handler", Promise.resolve()];
 });
 afterEach(() => {
   vi.useRealTimers();
@@ -40,10 +48,12 @@ const ENV = {
   RADICAL_KEY: SECRET.toString("hex"),
   RADICAL_LOCATION: "VA",
   RADICAL_PRIMARY_A: {
-    fetch: (): Promise<Response> => {
+    fetch: async (): Promise<Response> => {
       asked++;
+      onAsked();
       const reply: LviReply = { kind: "refused", code, message: "no such thing", retryAfterMs: null, asOf: NO_COMMIT };
-      return Promise.resolve(new Response(Buffer.from(encodeLviReply(reply))));
+      await held;
+      return new Response(Buffer.from(encodeLviReply(reply)));
     },
   },
 };
@@ -85,6 +95,55 @@ test("anybody is told that it does not serve, without the words of the primary",
   const asksOfOne = asked;
   expect(await ask()).toEqual([status, body]);
   expect(asked).toBe(asksOfOne);
+});
+
+/** Asks, and the answer of the primary does not come before it is told to. */
+function holding() {
+  const { promise, resolve: answer } = Promise.withResolvers<void>();
+  held = promise;
+  const isAsked = nextAsked();
+  return { isAsked, answer, told: ask() };
+}
+
+const NOT_KNOWN = [
+  503,
+  { error: { code: "primary_unreachable", message: "this location is finding out whether it serves" } },
+];
+
+test("while a round trip is under way, nobody makes another one: 503 at first, then the last answer", async () => {
+  const first = holding();
+  await first.isAsked;
+  for (const afterMs of [0, 9_999]) {
+    vi.advanceTimersByTime(afterMs);
+    // oxlint-disable-next-line no-await-in-loop -- one after the other
+    expect(await ask()).toMatchObject(NOT_KNOWN);
+  }
+  expect(asked).toBe(1);
+  first.answer();
+  expect(await first.told).toEqual([200, { status: "ok" }]);
+
+  code = "unknown_module";
+  vi.advanceTimersByTime(5_000);
+  const second = holding();
+  await second.isAsked;
+  expect(await ask()).toEqual([200, { status: "ok" }]);
+  expect(asked).toBe(2);
+  second.answer();
+  const failed = await second.told;
+  expect(failed).toMatchObject([503, { error: { code: "unknown_module" } }]);
+  expect(await ask()).toEqual(failed);
+});
+
+test("a round trip that never ends holds up nobody for longer than ten seconds", async () => {
+  const lost = holding();
+  await lost.isAsked;
+  expect(await ask()).toMatchObject(NOT_KNOWN);
+  vi.advanceTimersByTime(10_000);
+  held = Promise.resolve();
+  expect(await ask()).toEqual([200, { status: "ok" }]);
+  expect(asked).toBe(2);
+  lost.answer();
+  await lost.told;
 });
 
 test("a request with the deployment's key asks anew, and is told the rest", async () => {

@@ -3,8 +3,8 @@
  * module has, which has no effect whatever the application is. Only a primary that serves, knows the key and has the module
  * can say that the handler does not exist. The first request through a new deployment.
  *
- * Anybody may ask, and is told no more than that: an isolate remembers its answer for some seconds. A request that is signed with the
- * deployment's key makes a round trip of its own, and is told the rest.
+ * Anybody may ask, and is told no more than that. An isolate remembers its answer for some seconds, and makes one round trip at a time
+ * for all who ask. A request that is signed with the deployment's key makes a round trip of its own, and is told the rest.
  */
 import {
   type CommitId,
@@ -38,10 +38,15 @@ const LIMIT_MS = 10_000;
 const EXECUTION_ID_BYTES = 16;
 /** For which an answer to anybody counts. */
 const REMEMBERED_MS = 5_000;
+/** For which nobody else asks while a round trip is under way. Its request may be cancelled, and never tell its end. */
+const ASKING_MS = LIMIT_MS;
 const SIGN_AGAIN = "sign with the key that this version of the Worker has: RADICAL_KEYS, or the key of the deployment";
 
 /** The last answer to anybody. Each location of `radical dev` has an isolate of its own. */
 let remembered: { readonly error: RadicalError | null; readonly untilMs: number } | null = null;
+
+/** The round trip for anybody that is under way, until a time. A request can't await the promise of another one. Null: there is none. */
+let asking: { readonly untilMs: number } | null = null;
 
 /** Null: the request is another one. */
 export function healthOf(request: Request, env: unknown, manifest: Manifest): Promise<Response> | null {
@@ -92,21 +97,42 @@ async function wholeHealth(
   };
 }
 
-/** Whether the location serves, as of some seconds ago at most. Throws the RadicalError of one that does not. */
+/**
+ * Whether the location serves, as of some seconds ago at most. While a request finds it out, others get the last answer, which may be
+ * older. Throws the RadicalError of a location that does not serve, or does not know it yet.
+ */
 async function briefHealth(
   settings: Settings,
   location: string,
   { module }: Manifest,
 ): Promise<Pick<Health, "status">> {
-  if (remembered === null || Date.now() >= remembered.untilMs) {
-    const asked = await askEach(settings, { module, location }).then(
-      () => null,
-      (error: unknown) => replyable(error),
-    );
-    remembered = { error: asked, untilMs: Date.now() + REMEMBERED_MS };
-  }
+  const nowMs = Date.now();
+  const isFresh = remembered !== null && nowMs < remembered.untilMs;
+  const isAsked = asking !== null && nowMs < asking.untilMs;
+  if (!isFresh && !isAsked) await askForAnybody(settings, location, module);
+  if (remembered === null) throw notKnown();
   if (remembered.error === null) return { status: "ok" };
   throw remembered.error;
+}
+
+/** Remembers the answer. Never rejects. */
+async function askForAnybody(settings: Settings, location: string, module: Manifest["module"]): Promise<void> {
+  const own = { untilMs: Date.now() + ASKING_MS };
+  asking = own;
+  const error = await askEach(settings, { module, location }).then(
+    () => null,
+    (failure: unknown) => replyable(failure),
+  );
+  remembered = { error, untilMs: Date.now() + REMEMBERED_MS };
+  if (asking === own) asking = null;
+}
+
+function notKnown(): RadicalError {
+  return new RadicalError(
+    "primary_unreachable",
+    "this location is finding out whether it serves",
+    "ask again in a second",
+  );
 }
 
 /** A failure without its words, which may name an address or a module. */

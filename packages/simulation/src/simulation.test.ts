@@ -74,7 +74,7 @@ describe("wrong variants of the protocol", { timeout: 1_200_000 }, () => {
     const namesOf = (from: number, to: number): readonly string[] =>
       MUTANTS.filter(({ within }) => from < within && within <= to).map(({ name }) => name);
     const names = [
-      ...drawn("the simulation", namesOf(0, QUICKLY_CAUGHT), 5),
+      ...drawn("the simulation", namesOf(0, QUICKLY_CAUGHT), 3),
       ...drawn("the simulation", namesOf(QUICKLY_CAUGHT, SOON_CAUGHT), 1),
       ...(drawnSeed("the simulation") === null ? namesOf(SOON_CAUGHT, Infinity) : []),
     ];

@@ -40,6 +40,10 @@ test("a machine on Fargate has as much memory as goes with its vCPUs, and each h
     [{ vcpu: 3 }, "deploy.primary.vcpu must be one of 0.25, 0.5, 1, 2, 4, 8, 16, not 3"],
     [{ vcpu: 2, memoryGb: 2 }, "deploy.primary.memoryGb must be from 4 to 16 GB in steps of 1 with 2 vCPUs, not 2"],
     [{ memoryGb: 1.5 }, "deploy.primary.memoryGb must be from 1 to 4 GB in steps of 1 with 0.5 vCPUs, not 1.5"],
+    [
+      { vcpu: 0.25, memoryGb: 0.5 },
+      "deploy.primary.memoryGb must be from 1 to 2 GB in steps of 1 with 0.25 vCPUs, not 0.5",
+    ],
     [{ vcpu: 0.25, memoryGb: "1" }, 'deploy.primary.memoryGb must be a number of GB, not "1"'],
     [{ host: "lambda" }, 'deploy.primary.host must be one of "fargate", "ec2", not "lambda"'],
     [{ host: "ec2", vcpu: 1 }, 'deploy.primary.vcpu must be left out, or go with host: "fargate", not 1'],

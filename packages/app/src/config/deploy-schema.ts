@@ -16,9 +16,9 @@ const TABLES_WORDS = `a prefix of tables, like "${TABLES_EXAMPLE}"`;
 const zonesOf = (region: string): string => `two different zones of ${region}, like `;
 const ZONES_WORDS = `${zonesOf("a region")}["eu-central-1a", "eu-central-1b"]`;
 
-/** The memory that Fargate has, in gigabytes, by vCPUs. */
+/** The memory that Fargate has, in gigabytes, by vCPUs. With half a gigabyte, which it has too, the server does not start. */
 const FARGATE_MEMORY: Readonly<Record<number, readonly [least: number, most: number, step: number]>> = {
-  0.25: [0.5, 2, 0.5],
+  0.25: [1, 2, 1],
   0.5: [1, 4, 1],
   1: [2, 8, 1],
   2: [4, 16, 1],
@@ -31,6 +31,11 @@ const VCPU_WORDS = `one of ${Object.keys(FARGATE_MEMORY)
   .join(", ")}`;
 const DEFAULT_VCPU = 0.5;
 
+/** The least memory that a machine of so many vCPUs may have, in gigabytes. */
+export function fargateMemoryGb(vcpu: number): number {
+  return FARGATE_MEMORY[vcpu]?.[0] ?? 2 * vcpu;
+}
+
 /** Fields that only one of the hosts has. */
 const ONLY_OF = { instanceType: "ec2", vcpu: "fargate", memoryGb: "fargate" } as const;
 
@@ -42,7 +47,7 @@ const awsPrimarySchema = fields({
     .number(VCPU_WORDS)
     .refine((count) => count in FARGATE_MEMORY, VCPU_WORDS)
     .optional(),
-  /** On Fargate: memory of each machine in GB. Default: twice its vCPUs, the least there is. */
+  /** On Fargate: memory of each machine in GB. Default: twice its vCPUs, and 1 at least. */
   memoryGb: z.number("a number of GB").optional(),
   /** On EC2: type of the two machines, an ARM one. Default: `t4g.micro`. */
   instanceType: text(ARM_TYPE, 'an ARM type like "t4g.small"').optional(),
@@ -65,7 +70,7 @@ const awsPrimarySchema = fields({
     .record(z.string(), text(TABLES, TABLES_WORDS), `an object, like { production: "${TABLES_EXAMPLE}" }`)
     .optional(),
 }).superRefine((primary, context) => {
-  const { host = "fargate", vcpu = DEFAULT_VCPU, memoryGb = 2 * vcpu } = primary;
+  const { host = "fargate", vcpu = DEFAULT_VCPU, memoryGb = fargateMemoryGb(vcpu) } = primary;
   const refuse = (path: string, message: string): void => context.addIssue({ code: "custom", path: [path], message });
   for (const [field, of] of Object.entries(ONLY_OF))
     if (of !== host && primary[field as keyof typeof ONLY_OF] !== undefined)

@@ -86,16 +86,17 @@ test.skipIf(!runs)(
 
     // The deployment takes them, protects them, and makes none.
     const settings = { ...DEFAULT_PRIMARY_SETTINGS, application: "shop", environment: "production" };
-    const planOf = async (prefix: string): ReturnType<AwsPrimary["plan"]> => {
+    const withPrimary = async <T>(prefix: string | null, run: (primary: AwsPrimary) => Promise<T>): Promise<T> => {
       const artefact = { tar: Buffer.from("server"), sha256: "5e".repeat(32) };
       const options = { pollMs: 5, artefact: () => Promise.resolve(artefact) };
       const primary = new AwsPrimary({ ...settings, tables: prefix }, options);
       try {
-        return await primary.plan();
+        return await run(primary);
       } finally {
         primary.close();
       }
     };
+    const planOf = (prefix: string): ReturnType<AwsPrimary["plan"]> => withPrimary(prefix, (primary) => primary.plan());
     const plan = await planOf(restored);
     expect(plan.changes).toContainEqual({
       kind: "repair",
@@ -106,6 +107,25 @@ test.skipIf(!runs)(
     expect(words).toContain(`table/${restored}-items`);
     expect(words).not.toContain(`table/${PREFIX}-items`);
     await expect(planOf("mistyped")).rejects.toMatchObject({ code: "no_such_tables" });
+
+    // Those that they have replaced are never removed silently, with or without the restored ones.
+    const names = ["items", "executions", "parts", "overflow", "keys", "meta"];
+    const replaced = names.map(
+      (name) =>
+        `table ${PREFIX}-${name}: restored tables have replaced it; it keeps its data, and costs, until you delete it at AWS`,
+    );
+    const removalOf = (prefix: string | null, keepTables: boolean): ReturnType<AwsPrimary["planDestroy"]> =>
+      withPrimary(prefix, (primary) => primary.planDestroy({ keepTables }));
+    const removal = await removalOf(restored, false);
+    expect(removal.stays).toEqual(replaced);
+    const removed = removal.removes.map(({ what }) => what);
+    expect(removed).toEqual(expect.arrayContaining(names.map((name) => `table ${restored}-${name}`)));
+    expect(removed).not.toContain(`table ${PREFIX}-items`);
+    expect((await removalOf(restored, true)).stays).toEqual([
+      ...names.map((name) => `table ${restored}-${name}`),
+      ...replaced,
+    ]);
+    expect((await removalOf(null, false)).stays).toEqual([]);
     client.destroy();
   },
   TIMEOUT_MS,

@@ -11,6 +11,7 @@ import {
   putBackSqlite,
   type StorageAddress,
 } from "@radical/lvi-server";
+import { checkRegion } from "../operate/deployed-options.ts";
 import { confirmed } from "../terminal/confirm-changes.ts";
 import { createTerminal, print, type Terminal } from "../terminal/terminal.ts";
 import { asked, contentWords, timeOf } from "./backup-words.ts";
@@ -169,6 +170,7 @@ async function backupsOf(file: string): Promise<readonly Backup[]> {
 
 /** Throws a CommandError. */
 async function addressOf({ project, storage: named, env, region }: BackupOptions): Promise<StorageAddress> {
+  checkRegion({ env, region });
   if (env !== null && named !== null) throw usage("--env and --storage both name a storage.");
   const storage = env === null ? named : await deployedStorage(project, env, region);
   if (storage === null)
@@ -192,11 +194,18 @@ function done(terminal: Terminal, words: string): void {
 }
 
 function usage(message: string): CommandError {
-  return new CommandError("usage", message, "radical restore --help shows how it is used.", { exitCode: EXIT_USAGE });
+  return new CommandError(
+    "usage",
+    message,
+    "radical backup --help and radical restore --help show how they are used.",
+    { exitCode: EXIT_USAGE },
+  );
 }
 
 async function deployedStorage(project: string, env: string, region: string | null): Promise<string> {
   const { storage } = await findDeployedData(await loadProject(project), env, region);
   if (storage !== null) return storage;
-  throw usage("A primary of your own does not say where its storage is. Name it with --storage, on its machine.");
+  throw usage(
+    "A primary of your own does not say where its storage is. Name it with --storage in place of --env, on its machine.",
+  );
 }

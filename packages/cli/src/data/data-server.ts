@@ -49,6 +49,8 @@ export interface DataPlace {
 /** Longest wait for what the server has promised: a lost followup is replaced after 5 s. */
 const SETTLE_MS = 8_000;
 const SETTLE_POLL_MS = 20;
+/** Of a deployment, whose answers come from far. */
+const FAR_POLL_MS = 500;
 const RETENTION_MS = 24 * 3_600_000;
 
 /**
@@ -74,7 +76,7 @@ export async function withServer<T>(
       "An LVI server has this storage, and all writes must go through it.",
       place.isDev
         ? "Stop the program that runs it. Of radical dev the command finds the server by itself."
-        : "Name it with --server <url> and give RADICAL_ADMIN_KEYS its administration key, or stop it.",
+        : "Name its deployment with --env, or name it with --server <url> and give RADICAL_ADMIN_KEYS its administration key, or stop it.",
     );
   }
   const server = await startOwn(
@@ -110,10 +112,13 @@ export function storageOf({ storage }: DataPlace): StorageAddress {
  * took too long.
  */
 export async function settled(server: DataServer): Promise<boolean> {
-  for (let waitedMs = 0; waitedMs < SETTLE_MS; waitedMs += SETTLE_POLL_MS) {
+  const untilMs = performance.now() + SETTLE_MS;
+  const pollMs = server.deployment === undefined ? SETTLE_POLL_MS : FAR_POLL_MS;
+  while (performance.now() < untilMs) {
     const status = (await (await askPrimary(server, "GET", STATUS_PATH)).json()) as ServerStatus;
-    if (status.pending === 0) return true;
-    await sleep(SETTLE_POLL_MS);
+    // Null: it leads no more.
+    if (status.pending === 0 || status.pending === null) return status.pending === 0;
+    await sleep(pollMs);
   }
   return false;
 }

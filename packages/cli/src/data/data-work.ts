@@ -28,6 +28,7 @@ import {
 } from "@radical/app";
 import { CommandError, EXIT_USAGE } from "@radical/app/command-error";
 import { operatorKey } from "@radical/admin";
+import { checkRegion } from "../operate/deployed-options.ts";
 import { createTerminal, print, type Terminal } from "../terminal/terminal.ts";
 import { type DataPlace, type DataServer, hasData, settled, storageOf, withServer } from "./data-server.ts";
 import { findDeployedData } from "./deployed-data.ts";
@@ -168,7 +169,7 @@ async function reading<T>(options: DataOptions, work: (reader: ItemReader) => Pr
     },
     () => {
       note(
-        "an LVI server has this storage: what it has answered in the last seconds may be missing (--server names it)",
+        "an LVI server has this storage: what it has answered in the last seconds may be missing (--server or --env names it)",
       );
       return read();
     },
@@ -300,6 +301,7 @@ function checked<T>(read: () => T): T {
 export async function placeOf(project: Project, options: DataOptions): Promise<DataPlace> {
   const { storage, server, env, region } = options;
   const place = devPlace(join(project.root, ".radical"));
+  checkRegion(options);
   if (env !== null && server !== null)
     throw wrongOption("--env names a deployment with its server, and --server another server.");
   if (env === null) {
@@ -309,6 +311,7 @@ export async function placeOf(project: Project, options: DataOptions): Promise<D
   }
   const { leaderOf } = await import("@radical/deploy");
   const found = await findDeployedData(project, env, region);
+  if (storage !== null && found.storage !== null) throw wrongOption("--env and --storage both name a storage.");
   const leader = await leaderOf(found.servers);
   return { ...place, storage: storageAt(storage ?? found.storage), server: leader, isDev: false };
 }

@@ -38,6 +38,8 @@ interface TablesChoice {
 }
 
 export async function restoreTables(address: TablesAddress, options: TablesChoice): Promise<void> {
+  if (options.from === address.prefix)
+    throw usage(`The tables ${options.from}-* are those that are to be replaced.`, "Name restored ones with --from.");
   const terminal = createTerminal({ quiet: options.json });
   await withBackups(address, async (backups) => {
     const prefix = options.from ?? (await restored(backups, address, options, terminal));
@@ -49,7 +51,9 @@ export async function restoreTables(address: TablesAddress, options: TablesChoic
       `From the next question on ${address.prefix}-* are served by no server any more. Nothing in them is deleted.`,
     );
     if (!(await confirmed(`Let ${prefix}-* take their place?`, options, terminal)))
-      return terminal.note("The restored tables stay beside. The same command goes on from here.");
+      return terminal.note(
+        `The restored tables stay beside. The same command with --from ${prefix} goes on from here.`,
+      );
     const { epoch, termMs, readLeaseMs } = await terminal.during(
       "Taking over",
       asked(backups.takeOver(prefix, Date.now())),
@@ -81,7 +85,7 @@ async function restored(
       `Until ${to} there is no second of which a copy of the tables is sure to be whole.`,
       "radical backup list shows the quiet times. Choose a later time, or tables that were restored otherwise with --from.",
     );
-  terminal.note(`The last whole second until ${to} is ${timeOf(atMs)}.`);
+  terminal.note(`The last whole second until ${to} is ${timeOf(atMs)}. After a break go on with --to ${timeOf(atMs)}.`);
   let left = 5;
   const restoring = backups.restoreTo(atMs, (tables) => (left = tables.length));
   return terminal.during(
@@ -96,7 +100,7 @@ function afterwards({ prefix, region }: TablesAddress, restoredPrefix: string, w
     `A primary at AWS: write deploy: { primary: { tables: { <environment>: "${restoredPrefix}" } } } into radical.config.ts, and run radical deploy.`,
     `A server of your own: start it with --storage 'dynamodb:${restoredPrefix}${named}', and deploy once more what is to serve.`,
     `It leads after at most ${Math.ceil(waitMs / 1_000)} s: so long may the servers before have promised something.`,
-    `The tables ${prefix}-* cost storage until you delete them. Back to them leads radical restore --storage dynamodb:${restoredPrefix}${named} --from ${prefix}.`,
+    `The tables ${prefix}-* cost storage until you delete them. Back to them leads radical restore --storage 'dynamodb:${restoredPrefix}${named}' --from ${prefix}.`,
   ];
 }
 
@@ -112,6 +116,12 @@ async function withBackups(address: TablesAddress, run: (backups: DynamoBackups)
 /** Throws a CommandError for options that don't go together. */
 export function checkTablesChoice({ to, from }: Pick<TablesChoice, "to" | "from">): void {
   if (from === null || /^[A-Za-z0-9_.-]{1,200}$/.test(from)) return;
-  const message = `--from must be a prefix of tables, and is "${from}"${to === null ? "" : ", beside --to"}.`;
-  throw new CommandError("usage", message, "radical restore --help shows how it is used.", { exitCode: EXIT_USAGE });
+  throw usage(
+    `--from must be a prefix of tables, and is "${from}"${to === null ? "" : ", beside --to"}.`,
+    "radical restore --help shows how it is used.",
+  );
+}
+
+function usage(message: string, hint: string): CommandError {
+  return new CommandError("usage", message, hint, { exitCode: EXIT_USAGE });
 }

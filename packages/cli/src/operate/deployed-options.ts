@@ -1,4 +1,5 @@
 /** Options of the commands that find a deployment by its environment, or the LVI server that they ask. */
+import { CommandError, EXIT_USAGE } from "@radical/app/command-error";
 import type { Option, Options } from "@radical/command-line";
 
 export const DEPLOYED = {
@@ -19,3 +20,14 @@ export const PRIMARY = {
   placeholder: "url",
   words: "the LVI server, whose administration key is in RADICAL_ADMIN_KEYS (default: that of radical dev)",
 } as const satisfies Option;
+
+/** Throws a CommandError for a region of no deployment: the command would work on something else than its user thinks. */
+export function checkRegion({ env, region }: { readonly env: string | null; readonly region: string | null }): void {
+  if (env !== null || region === null) return;
+  throw new CommandError(
+    "usage",
+    "--region is that of a deployment, and no environment is named.",
+    `Name it too: --env production --region ${region}`,
+    { exitCode: EXIT_USAGE },
+  );
+}

@@ -1,6 +1,7 @@
 /** The server that leads, of `radical dev`, of a primary that is named, or of the deployment of an environment. */
 import type { PrimaryAddress } from "@radical/admin";
 import { type Project, targetOf } from "@radical/app";
+import { checkRegion } from "./deployed-options.ts";
 import { primaryAddress } from "./primary-address.ts";
 
 export interface PrimaryChoice {
@@ -14,6 +15,7 @@ export async function leadingPrimary(
   project: Project,
   { env, primary, region }: PrimaryChoice,
 ): Promise<PrimaryAddress> {
+  checkRegion({ env, region });
   if (env === null) return primaryAddress(project, primary);
   const { findDeployed, leaderOf } = await import("@radical/deploy");
   const target = targetOf(project.config.name, env);

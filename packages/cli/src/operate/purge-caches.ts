@@ -11,8 +11,10 @@ import {
   isKey,
   isTableName,
   isWorkerOrigin,
+  MOST_LOCATIONS,
 } from "@radical/protocol";
 import { createTerminal, print } from "../terminal/terminal.ts";
+import { checkRegion } from "./deployed-options.ts";
 import { answerOf } from "./older-server.ts";
 import type { OperateOptions } from "./orders.ts";
 import { primaryAddress } from "./primary-address.ts";
@@ -100,6 +102,7 @@ function checkPart({ table, key }: PurgeOptions): void {
 
 async function whomToAsk(project: Project, options: PurgeOptions): Promise<Asked> {
   const { env, primary, region, url } = options;
+  checkRegion(options);
   if (env === null) return { primary: await primaryAddress(project, primary), worker: originOf(url) };
   const { findDeployed, leaderOf } = await import("@radical/deploy");
   const { servers, origin } = await findDeployed({
@@ -132,7 +135,8 @@ function placesOf(looked: CacheAnswer, location: string | null): readonly (strin
       "Deploy again: a new version begins with empty memory.",
     );
   if (location === null) return locations ?? [null];
-  if (locations === null || locations.includes(location)) return [location];
+  // A full list lacks some that have a cache.
+  if (locations === null || locations.includes(location) || locations.length >= MOST_LOCATIONS) return [location];
   throw new CommandError(
     "unknown_location",
     `No location "${location}" has a cache.`,

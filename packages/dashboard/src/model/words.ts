@@ -130,3 +130,8 @@ export function clock(atMs: number): string {
 export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
+
+/** A date and a time of day, as people where the browser is write them. */
+export function timeWords(atMs: number): string {
+  return new Date(atMs).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
+}

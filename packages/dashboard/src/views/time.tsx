@@ -2,6 +2,7 @@
 import { signal } from "@preact/signals";
 import { api, problemOf } from "../api.ts";
 import { lengthWords } from "../model/tasks.ts";
+import { timeWords } from "../model/words.ts";
 import { state } from "../store.ts";
 
 const HOUR_MS = 3_600_000;
@@ -33,11 +34,6 @@ export async function moveTime(byMs: number): Promise<void> {
   }
 }
 
-/** By its moved time: when the page is drawn. */
-function timeWords(aheadMs: number): string {
-  return new Date(Date.now() + aheadMs).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
-}
-
 export function Time() {
   const time = state.value?.time ?? null;
   if (time === null) return null;
@@ -47,7 +43,7 @@ export function Time() {
     <section class="card clock" aria-label="Time of tasks and handlers">
       <div class="row">
         <span>
-          It is <b class="num">{timeWords(aheadMs)}</b> for tasks and handlers
+          It is <b class="num">{timeWords(Date.now() + aheadMs)}</b> for tasks and handlers
         </span>
         {aheadMs > 0 && <span class="tag t m-hide">{lengthWords(aheadMs)} ahead</span>}
         <span class="grow" />

@@ -11,7 +11,7 @@ import {
   type Timeline as Steps,
   type TimelineStep,
 } from "../model/timeline.ts";
-import { counted } from "../model/words.ts";
+import { counted, timeWords } from "../model/words.ts";
 import { isRecorded, openReplay } from "./replay.tsx";
 import { openTask } from "./tasks.tsx";
 
@@ -40,7 +40,7 @@ export function Timeline({ history, steps: timeline, onChoose }: TimelineProps) 
     <ol class="timeline" aria-label="Timeline">
       <Row atMs={startMs} startMs={startMs} tone="mark">
         <p>
-          <span class="b">Started</span> <span class="muted">{new Date(startMs).toLocaleString()}</span>
+          <span class="b">Started</span> <span class="muted">{timeWords(startMs)}</span>
         </p>
       </Row>
       {leftOut > 0 && (
@@ -283,7 +283,7 @@ function Now({ history: { workflow, timeMs }, timeline: { steps, mode, cancelled
             <p class="b">{words}</p>
             {untilMs !== null && (
               <p class="soft" title={new Date(untilMs).toLocaleString()}>
-                until {new Date(untilMs).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" })},{" "}
+                until {timeWords(untilMs)},{" "}
                 {untilMs > timeMs ? `in ${lengthWords(untilMs - timeMs)}` : fromNow(untilMs, timeMs)}
               </p>
             )}

@@ -46,7 +46,7 @@ export class Registry {
   readonly #origin: string;
   readonly #given: string | null;
   readonly #pauseMs: number;
-  /** By the challenge that they answer. */
+  /** By the challenge that they answer. A registry takes each for some minutes only. */
   readonly #tokens = new Map<string, string>();
 
   constructor({ origin, authorization = null, pauseMs = PAUSE_MS }: RegistryOptions) {
@@ -136,13 +136,19 @@ export class Registry {
     const challenge = response.headers.get("www-authenticate");
     if (response.status === 401 && challenge !== null && this.#given === null) {
       await response.body?.cancel();
-      response = await sent(await this.#tokenFor(challenge));
+      const known = this.#tokens.get(challenge);
+      response = await sent(known ?? (await this.#freshToken(challenge)));
+      if (response.status === 401 && known !== undefined) {
+        await response.body?.cancel();
+        this.#tokens.delete(challenge);
+        response = await sent(await this.#freshToken(challenge));
+      }
     }
     const { ok, status } = response;
     if (ok || allow.includes(status)) return response;
     const said = (await response.text()).slice(0, 500);
     const words = `${this.#origin} refused ${method} ${url.pathname}: ${status}${said === "" ? "" : ` ${said}`}`;
-    throw new RegistryError(words, status === 429 || status >= 500);
+    throw new RegistryError(words, isPassing(status));
   }
 
   async #again<T>(run: () => Promise<T>): Promise<T> {
@@ -150,22 +156,15 @@ export class Registry {
       try {
         return await run();
       } catch (error) {
-        const failure = error instanceof RegistryError ? error : this.#unreached(error);
+        const failure = error instanceof RegistryError ? error : unreached(this.#origin, error);
         if (!failure.mayPass || attempt === ATTEMPTS) throw failure;
         await sleep(this.#pauseMs * 2 ** (attempt - 1));
       }
     }
   }
 
-  #unreached(error: unknown): RegistryError {
-    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-    return new RegistryError(`${this.#origin} was not reached: ${messageOf(cause)}`, true);
-  }
-
-  /** `Bearer realm="https://…",service="…",scope="…"`. */
-  async #tokenFor(challenge: string): Promise<string> {
-    const known = this.#tokens.get(challenge);
-    if (known !== undefined) return known;
+  /** For `Bearer realm="https://…",service="…",scope="…"`. */
+  async #freshToken(challenge: string): Promise<string> {
     const fields = new Map([...challenge.matchAll(/(\w+)="([^"]*)"/g)].map(([, name, value]) => [name!, value!]));
     const realm = fields.get("realm");
     if (!/^bearer /i.test(challenge) || realm === undefined || !URL.canParse(realm))
@@ -175,16 +174,44 @@ export class Registry {
       const value = fields.get(name);
       if (value !== undefined) url.searchParams.set(name, value);
     }
+    const [{ ok, status }, said] = await answerOf(url);
+    const text = ok ? tokenIn(said) : null;
+    if (text === null)
+      throw new RegistryError(`${url.origin} gives no token for ${this.#origin}: ${status}`, isPassing(status));
+    this.#tokens.set(challenge, `Bearer ${text}`);
+    return `Bearer ${text}`;
+  }
+}
+
+function isPassing(status: number): boolean {
+  return status === 429 || status >= 500;
+}
+
+function unreached(origin: string, error: unknown): RegistryError {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  return new RegistryError(`${origin} was not reached: ${messageOf(cause)}`, true);
+}
+
+/** The host of tokens is mostly another one than that of the registry, so a failure names it. */
+async function answerOf(url: URL): Promise<readonly [response: Response, said: string]> {
+  try {
     const response = await fetch(url, { signal: AbortSignal.timeout(REQUEST_MS) });
-    const { token, access_token: other } = (response.ok ? await response.json() : {}) as {
+    return [response, await response.text()];
+  } catch (error) {
+    throw unreached(url.origin, error);
+  }
+}
+
+/** Null: the answer has none. */
+function tokenIn(said: string): string | null {
+  try {
+    const { token, access_token: other } = JSON.parse(said) as {
       readonly token?: string;
       readonly access_token?: string;
     };
-    const text = token ?? other;
-    if (text === undefined)
-      throw new RegistryError(`${url.origin} gives no token for ${this.#origin}: ${response.status}`);
-    this.#tokens.set(challenge, `Bearer ${text}`);
-    return `Bearer ${text}`;
+    return token ?? other ?? null;
+  } catch {
+    return null;
   }
 }
 

@@ -43,6 +43,7 @@ afterAll(async () => {
 });
 beforeEach(() => {
   registry.fail(null);
+  registry.giveTokensAt(null);
   registry.forget();
 });
 
@@ -188,6 +189,45 @@ test("a registry that refuses is not asked again, and its words are told", async
     /refused POST \/v2\/refused\/blobs\/uploads\/: 403 made to fail/,
   );
   expect(registry.requests.filter((line) => line === "POST uploads")).toHaveLength(1);
+});
+
+test("a token that the registry takes no longer is asked for anew, once", async () => {
+  const anybody = client(null);
+  await anybody.manifest("library/node", base.digest);
+  registry.endTokens();
+  registry.forget();
+  await expect(anybody.manifest("library/node", base.digest)).resolves.toBeDefined();
+  await anybody.manifest("library/node", base.digest);
+  expect(registry.requests.filter((line) => line === "GET token")).toHaveLength(1);
+
+  registry.endTokens();
+  registry.forget();
+  // The fresh one is refused as well.
+  registry.fail((line) => {
+    if (line === "GET token") setImmediate(() => registry.endTokens());
+    return null;
+  });
+  await expect(anybody.manifest("library/node", base.digest)).rejects.toThrow(/refused GET .*: 401 unauthorized/);
+  expect(registry.requests.filter((line) => line === "GET token")).toHaveLength(1);
+});
+
+test.each([503, 429, "hang-up"] as const)("a host of tokens that fails once with %s is asked again", async (how) => {
+  let failures = 0;
+  registry.fail((line) => (line === "GET token" && failures++ === 0 ? how : null));
+  await expect(client(null).manifest("library/node", base.digest)).resolves.toBeDefined();
+  expect(failures).toBe(2);
+});
+
+test("a host of tokens that refuses is asked once, and one that nobody reaches is named", async () => {
+  registry.fail((line) => (line === "GET token" ? 403 : null));
+  const asked = client(null).manifest("library/node", base.digest);
+  await expect(asked).rejects.toThrow(`${registry.origin} gives no token for ${registry.origin}: 403`);
+  expect(registry.requests.filter((line) => line === "GET token")).toHaveLength(1);
+  registry.fail(null);
+  registry.giveTokensAt("http://127.0.0.1:9");
+  await expect(client(null).manifest("library/node", base.digest)).rejects.toThrow(
+    "http://127.0.0.1:9 was not reached",
+  );
 });
 
 test("other bytes than those of the digest are refused", async () => {

@@ -255,13 +255,13 @@ export class AwsPrimary implements PrimaryDeployment {
 
   async planDestroy({ keepTables }: { readonly keepTables: boolean }): Promise<Removal> {
     const access = await this.#account.access();
-    const [stack, stores, parameters, tables] = await Promise.all([
+    const [stack, stores, parameters, there, replaced] = await Promise.all([
       this.#account.stack(this.#names.stack),
       Promise.all([this.#store.removals(access), this.#otherStore.removals(access)]),
       this.#account.parameters(this.#secretNames),
-      this.#withTables(access, (all) => all.inspect()),
+      this.#tablesThere(access, this.#names.tablePrefix),
+      this.#replacedTables(access),
     ]);
-    const there = tables.flatMap(({ name, exists }) => (exists ? [`table ${name}`] : []));
     const remove = (what: string, detail: string): PlannedChange => ({ kind: "remove", what, detail });
     const removes = [
       ...(stackStateOf(stack?.StackStatus).kind === "none"
@@ -271,7 +271,14 @@ export class AwsPrimary implements PrimaryDeployment {
       ...[...parameters.keys()].map((name) => remove(`secret ${name}`, "")),
       ...(keepTables ? [] : there.map((table) => remove(table, "with everything that it holds"))),
     ];
-    return { removes, stays: keepTables ? there : [] };
+    const stays = [
+      ...(keepTables ? there : []),
+      ...replaced.map(
+        (table) =>
+          `${table}: restored tables have replaced it; it keeps its data, and costs, until you delete it at AWS`,
+      ),
+    ];
+    return { removes, stays };
   }
 
   async destroy(
@@ -320,8 +327,25 @@ export class AwsPrimary implements PrimaryDeployment {
     return { access, store, leftover, parameters, stack };
   }
 
-  async #withTables<T>({ region }: PrimaryAccess, run: (tables: DynamoTables) => Promise<T>): Promise<T> {
-    const tables = await openTables({ prefix: this.#names.tablePrefix, region, protect: this.#protects });
+  /** Those of this prefix that exist, in words. */
+  async #tablesThere(access: PrimaryAccess, prefix: string): Promise<readonly string[]> {
+    const tables = await this.#withTables(access, (all) => all.inspect(), prefix);
+    return tables.flatMap(({ name, exists }) => (exists ? [`table ${name}`] : []));
+  }
+
+  /** Those that the first deployment has made, if the deployment has restored ones now. */
+  async #replacedTables(access: PrimaryAccess): Promise<readonly string[]> {
+    const { application, environment } = this.#settings;
+    const { tablePrefix } = primaryNames({ application, environment });
+    return tablePrefix === this.#names.tablePrefix ? [] : this.#tablesThere(access, tablePrefix);
+  }
+
+  async #withTables<T>(
+    { region }: PrimaryAccess,
+    run: (tables: DynamoTables) => Promise<T>,
+    prefix = this.#names.tablePrefix,
+  ): Promise<T> {
+    const tables = await openTables({ prefix, region, protect: this.#protects });
     try {
       return await run(tables);
     } catch (error) {

@@ -6,6 +6,7 @@ import {
   DescribeRepositoriesCommand,
   ECRClient,
   GetAuthorizationTokenCommand,
+  type ImageFailure,
   ListImagesCommand,
 } from "@aws-sdk/client-ecr";
 import { awsError } from "./aws-errors.ts";
@@ -71,12 +72,18 @@ export class EcrRepository {
     });
   }
 
+  /** A tag that is gone already is not a failure. */
   removeTags(tags: readonly string[]): Promise<void> {
     return this.#telling("the removal of old images from", async () => {
+      const left: ImageFailure[] = [];
       for (let from = 0; from < tags.length; from += MOST_IMAGES) {
         const imageIds = tags.slice(from, from + MOST_IMAGES).map((imageTag) => ({ imageTag }));
-        await this.#client.send(new BatchDeleteImageCommand({ repositoryName: this.#name, imageIds }));
+        const command = new BatchDeleteImageCommand({ repositoryName: this.#name, imageIds });
+        // AWS answers 200 also when it has removed nothing.
+        const { failures = [] } = await this.#client.send(command);
+        left.push(...failures.filter(({ failureCode }) => failureCode !== "ImageNotFound"));
       }
+      if (left.length > 0) throw new Error(left.map(wordsOf).join("; "));
     });
   }
 
@@ -103,4 +110,10 @@ export class EcrRepository {
       throw awsError(error, `${doing} the repository ${this.#name}`);
     }
   }
+}
+
+function wordsOf({ imageId, failureCode, failureReason }: ImageFailure): string {
+  const image = imageId?.imageTag ?? imageId?.imageDigest ?? "an image";
+  const reason = [failureCode, failureReason].filter((part) => part !== undefined).join(", ");
+  return `${image} stays (${reason})`;
 }

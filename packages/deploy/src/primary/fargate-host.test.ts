@@ -145,7 +145,7 @@ test("the machine that leads is replaced when the other one is up again", () => 
 test("another server, another size or another tunnel is another task, and nothing else", () => {
   expect(changedFrom(of({}, { artefact: "0".repeat(64) }))).toEqual(["TaskA", "TaskB"]);
   expect(changedFrom(of({ vcpu: 2, memoryGb: 4 }))).toEqual(["TaskA", "TaskB"]);
-  expect(of({ vcpu: 0.25, memoryGb: 0.5 }).Resources["TaskA"]!.Properties).toMatchObject({ Cpu: "256", Memory: "512" });
+  expect(of({ vcpu: 0.25, memoryGb: 1 }).Resources["TaskA"]!.Properties).toMatchObject({ Cpu: "256", Memory: "1024" });
   expect(changedFrom(of({}, { tunnels: { ...TUNNELS, b: "another" } }))).toEqual(["TaskB"]);
   expect(changedFrom(of({ readLeaseMs: 0 }))).toEqual(["TaskA", "TaskB"]);
 });

@@ -192,7 +192,10 @@ export interface PrimaryDeployment {
   addKey(kind: KeyKind): Promise<PrimaryState>;
   /** Second half, when nobody signs with the old ones any more. */
   dropOldKeys(kind: KeyKind): Promise<PrimaryState>;
-  /** What there is to be removed: also what a removal that was broken off has left. Changes nothing. */
+  /**
+   * What there is to be removed: also what a removal that was broken off has left. Tables that restored ones have replaced stay. Changes
+   * nothing.
+   */
   planDestroy(options: { readonly keepTables: boolean }): Promise<Removal>;
   /** Removes everything, in the order in which nothing is left that costs. Tables, and what is in them, only if told. */
   destroy(options: { readonly keepTables: boolean }, progress: (event: PrimaryProgress) => void): Promise<void>;

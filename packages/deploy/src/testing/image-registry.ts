@@ -1,6 +1,7 @@
 /**
  * A registry of images on the loopback interface, strict where real ones are. A blob is kept only under its own digest. A manifest is
- * kept only if all that it names is there. A tag is never moved. Downloads need a token that everybody gets; uploads need a password.
+ * kept only if all that it names is there. A tag is never moved. Downloads need a token that everybody gets, and that may end; uploads
+ * need a password.
  */
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage } from "node:http";
@@ -44,6 +45,10 @@ export interface ImageRegistry {
   removeRepositories(prefix: string): void;
   /** Told each manifest that gets a tag. */
   onTag(by: (repository: string, tag: string, manifest: Blob) => Promise<void>): void;
+  /** The tokens that it has given are taken no longer. */
+  endTokens(): void;
+  /** Where clients ask for tokens; null: at the registry itself. */
+  giveTokensAt(origin: string | null): void;
   stop(): Promise<void>;
 }
 
@@ -53,13 +58,15 @@ export interface PublishedImage {
 }
 
 const PASSWORD = `Basic ${Buffer.from("AWS:password").toString("base64")}`;
-const TOKEN = "Bearer anybody";
 
 export async function startImageRegistry(): Promise<ImageRegistry> {
   const blobs = new Map<string, Uint8Array>();
   const manifests = new Map<string, Blob>();
   const uploads = new Map<string, Uint8Array>();
   const requests: string[] = [];
+  /** The one that downloads need now. */
+  let token: string = randomUUID();
+  let tokensAt: string | null = null;
   let failing: Parameters<ImageRegistry["fail"]>[0] = null;
   let tagged: Parameters<ImageRegistry["onTag"]>[0] = () => Promise.resolve();
 
@@ -78,13 +85,12 @@ export async function startImageRegistry(): Promise<ImageRegistry> {
   /** Of one request, whose body is here. */
   const answer = async ({ method, url: path, headers }: IncomingMessage, body: Uint8Array): Promise<Answer> => {
     const url = new URL(path ?? "/", "http://registry");
-    if (url.pathname === "/token")
-      return { status: 200, body: JSON.stringify({ token: TOKEN.slice("Bearer ".length) }) };
+    if (url.pathname === "/token") return { status: 200, body: JSON.stringify({ token }) };
     const [, repository = "", kind = "", reference = ""] =
       /^\/v2\/(.+)\/(manifests|blobs\/uploads|blobs)\/([^/]*)$/.exec(url.pathname) ?? [];
     const isRead = method === "GET" || method === "HEAD";
-    if (headers.authorization !== PASSWORD && !(isRead && headers.authorization === TOKEN)) {
-      const challenge = `Bearer realm="${origin}/token",service="registry",scope="repository:${repository}:pull"`;
+    if (headers.authorization !== PASSWORD && !(isRead && headers.authorization === `Bearer ${token}`)) {
+      const challenge = `Bearer realm="${tokensAt ?? origin}/token",service="registry",scope="repository:${repository}:pull"`;
       return { status: 401, headers: { "www-authenticate": challenge }, body: "unauthorized" };
     }
     if (kind === "manifests" && isRead) {
@@ -179,6 +185,8 @@ export async function startImageRegistry(): Promise<ImageRegistry> {
       for (const name of manifests.keys()) if (name.startsWith(prefix)) manifests.delete(name);
     },
     onTag: (by) => (tagged = by),
+    endTokens: () => (token = randomUUID()),
+    giveTokensAt: (elsewhere) => (tokensAt = elsewhere),
     stop: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

@@ -23,6 +23,8 @@ const ONLY_PRIMARY = "only the primary orders caches to be emptied";
 const MAX_ORDER_BYTES = 64 * 1024;
 /** A request has 1,000 operations. */
 const KEYS_OF_ORDER = 500;
+/** The place to go on at in a Durable Object: what is gone is gone, so there is but one. */
+const REST = "rest";
 
 type Purge = Extract<CacheOrder, { readonly kind: "purge" }>;
 
@@ -85,9 +87,10 @@ async function purge(order: Purge, env: Env, { application, cache }: Manifest): 
       return { kind: "purged", entries: 0, next: null };
     case "durable-object": {
       if (location === null) throw new RadicalError("malformed_message", "the order names no location", "name one");
-      const { entries, purgedAtMs } = await cacheObjects(cache, application, env).of(location).purge(application, part);
+      const object = cacheObjects(cache, application, env).of(location);
+      const { entries, purgedAtMs, hasMore } = await object.purge(application, part);
       PURGE_MARK.hear(purgedAtMs);
-      return { kind: "purged", entries, next: null };
+      return { kind: "purged", entries, next: hasMore ? REST : null };
     }
     case "kv": {
       const namespace = kvNamespace(env);

@@ -6,7 +6,7 @@ import { type Cache, NOTHING_KNOWN } from "./cache.ts";
 import type { Place } from "./place.ts";
 import type { PurgeMark } from "./purge-mark.ts";
 import type { PurgePart } from "./purge-part.ts";
-import type { PutAnswer, PutManner, RadicalCache } from "./radical-cache.ts";
+import type { PurgeAnswer, PutAnswer, PutManner, RadicalCache } from "./radical-cache.ts";
 import { within } from "./within.ts";
 
 export type CacheNamespace = DurableObjectNamespace<RadicalCache>;
@@ -16,10 +16,7 @@ interface RemoteCache {
   getMany(application: string, units: readonly UnitId[], maxAgeMs: number): Promise<readonly CachePut[]>;
   putMany(application: string, puts: readonly CachePut[], manner: PutManner): Promise<PutAnswer>;
   purgedAt(): Promise<number>;
-  purge(
-    application: string,
-    part: PurgePart | null,
-  ): Promise<{ readonly entries: number; readonly purgedAtMs: number }>;
+  purge(application: string, part: PurgePart | null): Promise<PurgeAnswer>;
   listed(): Promise<void>;
   list(location: string): Promise<void>;
   locations(): Promise<readonly string[]>;

@@ -3,7 +3,7 @@
  * and builds; like every cache it may be wiped.
  */
 import { DurableObject } from "cloudflare:workers";
-import { type Entry, prefixEnd, type UnitId } from "@radical/protocol";
+import { type Entry, MOST_LOCATIONS, prefixEnd, type UnitId } from "@radical/protocol";
 import { itemsOfStored } from "../core/directories.ts";
 import type { CachePut } from "../core/effects.ts";
 import { takes } from "./cache.ts";
@@ -21,8 +21,8 @@ const ALARM_BATCH = 1_000;
 const GRAINS = 168;
 /** Most reads that are remembered until the next eviction. */
 const MOST_USES = 65_536;
-/** Most names of locations. */
-const MOST_LOCATIONS = 10_000;
+/** Most rows that one purge removes: a call is one transaction, and its time is bounded. */
+const PURGE_BATCH = 20_000;
 
 /**
  * The table's name carries the version of its layout: a later layout starts empty, and drops what was before. Rows are in the order
@@ -57,6 +57,14 @@ export interface PutManner {
   readonly maxBytes: number;
   readonly maxAgeMs: number;
   readonly sinceMs: number;
+}
+
+export interface PurgeAnswer {
+  /** That were there and are gone. */
+  readonly entries: number;
+  readonly purgedAtMs: number;
+  /** Whether there may be more to remove: the same purge goes on then. */
+  readonly hasMore: boolean;
 }
 
 export interface PutAnswer {
@@ -172,30 +180,32 @@ export class RadicalCache extends DurableObject<unknown> {
     return this.#withTable(() => this.#mark("purged"));
   }
 
-  /** Removes entries of the application: all of them, or those of a part. Returns how many there were. */
-  purge(application: string, part: PurgePart | null): { readonly entries: number; readonly purgedAtMs: number } {
+  /**
+   * Removes entries of the application: all of them, or those of a part, and at most some thousands in one call. Each call is a purge for
+   * isolates: they forget entries that they have read between two calls, and put none of them back.
+   */
+  purge(application: string, part: PurgePart | null): PurgeAnswer {
     return this.#withTable(() => {
+      this.#setMark("purged", this.now());
       const { beginnings, unit } = part === null ? { beginnings: [""], unit: null } : purgedUnits(part);
-      let entries = 0;
-      if (unit !== null) entries += this.#remove("unit = ?", application, unit);
+      let left = PURGE_BATCH;
+      if (unit !== null) left -= this.#remove(left, "unit = ?", application, unit);
       for (const beginning of beginnings) {
         const end = beginning === "" ? "" : prefixEnd(beginning);
-        entries +=
+        left -=
           end === ""
-            ? this.#remove("unit >= ?", application, beginning)
-            : this.#remove("unit >= ? AND unit < ?", application, beginning, end);
+            ? this.#remove(left, "unit >= ?", application, beginning)
+            : this.#remove(left, "unit >= ? AND unit < ?", application, beginning, end);
       }
-      this.#setMark("purged", this.now());
-      return { entries, purgedAtMs: this.#mark("purged") };
+      return { entries: PURGE_BATCH - left, purgedAtMs: this.#mark("purged"), hasMore: left === 0 };
     });
   }
 
-  #remove(which: string, application: string, ...bounds: readonly string[]): number {
-    const where = `application = ? AND ${which}`;
-    const [row] = this.#sql
-      .exec(`SELECT count(*) AS entries FROM entries_3 WHERE ${where}`, application, ...bounds)
-      .toArray();
-    this.#sql.exec(`DELETE FROM entries_3 WHERE ${where}`, application, ...bounds);
+  /** Returns how many are gone. */
+  #remove(most: number, which: string, application: string, ...bounds: readonly string[]): number {
+    const found = `SELECT sequence FROM entries_3 WHERE application = ? AND ${which} LIMIT ?`;
+    const [row] = this.#sql.exec(`SELECT count(*) AS entries FROM (${found})`, application, ...bounds, most).toArray();
+    this.#sql.exec(`DELETE FROM entries_3 WHERE sequence IN (${found})`, application, ...bounds, most);
     return Number(row?.["entries"] ?? 0);
   }
 

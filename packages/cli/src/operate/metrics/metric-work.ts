@@ -5,6 +5,7 @@ import { loadProject, targetOf } from "@radical/app";
 import { CommandError, EXIT_FAILED, messageOf } from "@radical/app/command-error";
 import { METRICS_PATH } from "@radical/protocol";
 import { createTerminal, print } from "../../terminal/terminal.ts";
+import { checkRegion } from "../deployed-options.ts";
 import { explained } from "../older-server.ts";
 import { primaryAddress } from "../primary-address.ts";
 import type { OperateOptions } from "../orders.ts";
@@ -61,6 +62,7 @@ async function serversOf({
   region,
 }: MetricsOptions): Promise<readonly PrimaryAddress[]> {
   const project = await loadProject(folder);
+  checkRegion({ env, region });
   if (env === null) return [await primaryAddress(project, primary)];
   const { findDeployed } = await import("@radical/deploy");
   return (await findDeployed({ project, target: targetOf(project.config.name, env), primary, region, url: null }))

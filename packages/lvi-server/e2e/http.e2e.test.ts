@@ -82,6 +82,7 @@ import {
   TestClient,
 } from "./test-client.ts";
 import { testModule } from "./test-module.ts";
+import { alarmsOf } from "./test-process.ts";
 
 /** `(module)`, and `(module (import "env" "fetch" (func)))`. */
 const EMPTY_MODULE = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0);
@@ -519,10 +520,7 @@ describe("administration", () => {
   });
 
   test("an alarm of a location is counted and logged", async () => {
-    const counted = async (): Promise<number> => {
-      const text = await (await fetch(`${server.url}/metrics`)).text();
-      return Number(/^radical_alarms_total\{alarm="wrote_on_get"\} (\d+)$/m.exec(text)?.[1] ?? 0);
-    };
+    const counted = (): Promise<number> => alarmsOf(server.url, "wrote_on_get");
     const before = await counted();
     const ids = { execution: "ab".repeat(16), module: "cd".repeat(32) };
     const alarm = { alarm: "wrote_on_get", ...ids, handler: "look", location: "VA" };

@@ -142,7 +142,7 @@ export async function createProject(files: Readonly<Record<string, string>>): Pr
   return { folder, write, remove: () => rm(folder, { recursive: true, force: true }) };
 }
 
-/** What the compiler of TypeScript says of a project, or why it did not run. Empty: its types are right. */
+/** The words of the compiler of TypeScript about a project, or why it did not run. Empty: its types are right. */
 export async function problemsOfTypes(project: string): Promise<string> {
   try {
     const { stdout, stderr } = await promisify(execFile)(process.execPath, [TSC, "-p", project]);

@@ -163,7 +163,7 @@ const NO_TROUBLE: Trouble = {
 };
 const NO_STORAGE_FAULTS: StorageFaults = { failure: 0, lostAnswer: 0, late: 0, lateMs: 3_000, maxDelayMs: 4 };
 
-/** What a location may have at once, as of real servers. */
+/** The most that a location may have at once, as of real servers. */
 const REAL_BUDGETS = {
   location: DEFAULT_CORE_OPTIONS.location,
   maxCallers: DEFAULT_CORE_OPTIONS.maxCallers,

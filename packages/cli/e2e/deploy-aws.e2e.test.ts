@@ -13,7 +13,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { DeleteTableCommand, DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { DeleteParameterCommand, GetParameterCommand, PutParameterCommand, SSMClient } from "@aws-sdk/client-ssm";
 import { type DynamoDbLocal, hasDynamoDbLocal, startDynamoDbLocal } from "@radical/lvi-server/e2e/dynamodb-local";
-import { openItems, parseStorageAddress, type StorageAddress } from "@radical/lvi-server";
+import { openBackups, openItems, parseStorageAddress, type StorageAddress } from "@radical/lvi-server";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { itemOf, loadProject, readJson, startCompiler } from "@radical/app";
 import {
@@ -67,6 +67,7 @@ import {
   WORKFLOW_ORDERS_PATH,
   WORKFLOWS_PATH,
 } from "@radical/protocol";
+import { makeQuietTime } from "../src/data/quiet-time.ts";
 import { writeItems } from "../src/data/write-items.ts";
 import { samplesOf, total } from "../src/operate/metrics/prometheus-text.ts";
 import { lookAtDeployment } from "../src/operate/doctor/deployment.ts";
@@ -446,6 +447,35 @@ describe.skipIf(!runs)("radical deploy with a primary at AWS", () => {
     const [original, now] = [loaded, restored].map((one) => findDeployed({ ...choice, project: one }));
     expect((await original)?.storage).toMatch(/^dynamodb:radical-visits-staging\?region=/);
     expect((await now)?.storage).toMatch(/^dynamodb:restored-visits\?region=/);
+  });
+
+  test("a deployment that never rests makes a second to go back to: writes wait, and are all answered", async () => {
+    const { servers, storage } = await findDeployed(await options());
+    const address = parseStorageAddress(storage!) as StorageAddress & { kind: "dynamodb" };
+    const backups = await openBackups(address);
+    const beganMs = Date.now();
+    const made = async () => (await backups.quietTimes()).filter(({ fromMs }) => fromMs >= beganMs);
+    const ending = new AbortController();
+    const answers: unknown[] = [];
+    const writing = (async () => {
+      while (!ending.signal.aborted) answers.push(await visit("busy"));
+    })();
+    try {
+      await expect.poll(() => answers.length, { timeout: 100_000 }).toBeGreaterThan(3);
+      expect(await made()).toEqual([]);
+      await makeQuietTime({ servers, storage: null }, NAME.environment, { json: true, yes: true });
+      const [quiet] = await made();
+      expect((quiet?.untilMs ?? 0) - (quiet?.fromMs ?? 0)).toBeGreaterThanOrEqual(7_000);
+      const mark = answers.length;
+      await expect.poll(() => answers.length, { timeout: 100_000 }).toBeGreaterThan(mark + 3);
+    } finally {
+      ending.abort();
+      await writing;
+      backups.close();
+    }
+    expect(answers.map((answer) => (answer as { readonly result?: unknown }).result)).toEqual(
+      answers.map((_, index) => index + 1),
+    );
   });
 
   test("production that tells nobody of its alarms: doctor and the plan warn", async () => {

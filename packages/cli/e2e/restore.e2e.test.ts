@@ -13,9 +13,9 @@ import {
 import { randomUUID } from "node:crypto";
 import { readdirSync } from "node:fs";
 import { rm } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { type DynamoBackups, openBackups } from "@radical/lvi-server";
+import { type DynamoBackups, KeyRing, openBackups, openStorage, parseKeys } from "@radical/lvi-server";
 import {
   CREDENTIALS,
   type DynamoDbLocal,
@@ -258,6 +258,19 @@ describe.skipIf(!hasDynamoDbLocal())("on DynamoDB", () => {
 
   const addressOf = (prefix: string): string => `dynamodb:${prefix}?endpoint=${local.endpoint}`;
 
+  const backupsOf = (prefix: string): Promise<DynamoBackups> =>
+    openBackups(
+      { kind: "dynamodb", prefix, endpoint: local.endpoint },
+      { restoreTable: (from, to) => past.restore(from, to), pollMs: 10 },
+    );
+
+  /** A server can't serve the tables: their restore was not finished. */
+  const areClosed = (prefix: string): Promise<void> => {
+    const { callHashes: hasher } = new KeyRing(parseKeys(`any:${"0".repeat(32)}`));
+    const opened = openStorage({ kind: "dynamodb", prefix, endpoint: local.endpoint }, { retentionMs: 1, hasher });
+    return expect(opened).rejects.toThrow("is restored, and was not taken over");
+  };
+
   /** With a deployment on tables of its own, and with backups of them. */
   async function withTables(
     leaseMs: number,
@@ -267,10 +280,7 @@ describe.skipIf(!hasDynamoDbLocal())("on DynamoDB", () => {
     const { prefix } = tables;
     const deployment = await Deployment.start(application, { ...dynamoDb(local.endpoint, tables), leaseMs });
     try {
-      const backups = await openBackups(
-        { kind: "dynamodb", prefix, endpoint: local.endpoint },
-        { restoreTable: (from, to) => past.restore(from, to), pollMs: 10 },
-      );
+      const backups = await backupsOf(prefix);
       await body(deployment, tables, backups).finally(() => backups.close());
     } finally {
       await deployment.stop();
@@ -295,14 +305,7 @@ describe.skipIf(!hasDynamoDbLocal())("on DynamoDB", () => {
         const content = await backups.check(restored, () => undefined);
         expect(content).toMatchObject({ items: COUNT, pendingIntents: 0 });
         // Nobody serves them before they are taken over.
-        const writing = await radical(
-          ["data", "put", "counters", "kept", '{"value": 9}', "--untyped", "--storage", addressOf(restored)],
-          { env: CREDENTIALS, cwd: join(application.folder, "project") },
-        );
-        expect(writing).toMatchObject({
-          code: 1,
-          stderr: expect.stringContaining("is restored, and was not taken over"),
-        });
+        await areClosed(restored);
 
         // The server that leads ends by itself, and is started again with the tables that are named then.
         tables.prefix = restored;
@@ -313,6 +316,13 @@ describe.skipIf(!hasDynamoDbLocal())("on DynamoDB", () => {
         // The same once more changes nothing: the tables that were taken over serve.
         succeeded(await command(["restore", "--from", restored, "--yes"]));
         expect(await counted(deployment, "kept", HERE)).toBe(5);
+
+        // A restore of restored tables: nobody serves those before they are taken over either.
+        await past.keep(COPIED.map((name) => `${restored}-${name}`));
+        const again = await backupsOf(restored);
+        const second = await again.restoreTo(AT_MS + 3_600_000, () => undefined).finally(() => again.close());
+        expect(second).toBe(`${first}-at-20261127T150000Z`);
+        await areClosed(second);
 
         // And back.
         expect(await incremented(deployment, "only", THERE)).toBe(1);

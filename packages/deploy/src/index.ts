@@ -19,7 +19,7 @@ export { CloudflareError } from "./edge/cloudflare-api.ts";
 export { type OpenEdge, openEdge } from "./edge/open-edge.ts";
 export { writeServerImage } from "./image/write-image.ts";
 export { ownPrimary } from "./own-primary.ts";
-export { primaryNames } from "./primary/names.ts";
+export { primaryNames, PROTECTED_ENVIRONMENT } from "./primary/names.ts";
 export { hostingFiles } from "./primary/node-files.ts";
 export { type PlannedChange, operatingKey, signingKey } from "./primary/primary-deployment.ts";
 export { serverFiles } from "./primary/server-artefact.ts";

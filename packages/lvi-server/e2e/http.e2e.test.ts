@@ -50,6 +50,7 @@ import {
   type TaskList,
   TASKS_PATH,
   TIME_HEADER,
+  QUIET_PATH,
   TIME_PATH,
   unitId,
   UPDATES_PATH,
@@ -148,6 +149,13 @@ const errorOf = async (response: Response): Promise<[number, string]> => {
   expect(error.hint).not.toBe("");
   return [response.status, error.code];
 };
+
+test("writes are paused only for who says so, and never for a database, whose copies are whole at any time", async () => {
+  expect(await errorOf(await client.question(QUIET_PATH, {}))).toEqual([400, "malformed_message"]);
+  expect((await client.question(QUIET_PATH, { pauseWrites: true }, { isForged: true })).status).toBe(401);
+  const answer = await client.question(QUIET_PATH, { pauseWrites: true });
+  expect([answer.status, await answer.json()]).toEqual([200, { timeMs: null }]);
+});
 
 test("the time of a server that was not started for tests is not moved", async () => {
   expect(await errorOf(await client.question(TIME_PATH, { aheadMs: 1_000 }))).toEqual([404, "not_found"]);

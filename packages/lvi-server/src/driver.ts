@@ -9,7 +9,7 @@ import {
   encodeLine,
   type ExecutionId,
   type Followup,
-  type FollowupResult,
+  type FollowupVerdict,
   type Heard,
   type HeardReply,
   type Key,
@@ -114,7 +114,7 @@ export type StoragePort = { readonly [Name in StorageOperation]: Called<Storage[
 /** Those who only look on: logs, metrics, operators. */
 export interface Observer {
   readonly replied: (reply: LviReply) => void;
-  readonly followed: (result: FollowupResult) => void;
+  readonly followed: (result: FollowupVerdict) => void;
   readonly noted: (note: Note) => void;
   /** So many units were sent to a listener, or left out. */
   readonly updated: (isSent: boolean, units: number) => void;
@@ -169,8 +169,8 @@ export interface Asker<T> {
 
 /** A location that hears lines until either side ends them. */
 export interface Listener {
-  /** False: it does not read fast enough, and this line is lost to it. */
-  readonly tell: (line: string) => boolean;
+  /** False: it does not read fast enough, and this line is lost to it. `bytes`: the length of the line in UTF-8. */
+  readonly tell: (line: string, bytes: number) => boolean;
   readonly end: () => void;
 }
 
@@ -224,7 +224,7 @@ export class Driver {
     this.#step({ kind: "lvi-request", caller, request });
   }
 
-  followup(followup: Followup, asker: Asker<FollowupResult>): void {
+  followup(followup: Followup, asker: Asker<FollowupVerdict>): void {
     if (this.#ended !== null) return asker.failed(this.#ended.later);
     const caller = this.#wait(asker);
     this.#step({ kind: "followup", caller, followup });
@@ -671,9 +671,10 @@ export class Driver {
 
   #tell(listeners: readonly ListenerId[], line: Line): void {
     const text = encodeLine(line, { encode: toBase64 });
+    const bytes = Buffer.byteLength(text);
     for (const id of listeners) {
       const listener = this.#listeners.get(id);
-      const isSent = listener?.tell(text) === true;
+      const isSent = listener?.tell(text, bytes) === true;
       if (line.kind === "hint") this.#ports.observer.updated(isSent, line.entries.length);
       // A session must not miss a line. Lines that it has not heard follow again in its next stream.
       else if (!isSent) listener?.end();

@@ -12,7 +12,7 @@ import {
   type ListeningQuestion,
   type LocationAlarm,
   type Followup,
-  type FollowupResult,
+  type FollowupVerdict,
   type LviReply,
   type LviRequest,
   MAX_ORDERED_TASKS,
@@ -277,7 +277,7 @@ export class Engine {
     this.#driver.workflow(question, asker);
   }
 
-  followup(followup: Followup, asker: Asker<FollowupResult>): void {
+  followup(followup: Followup, asker: Asker<FollowupVerdict>): void {
     this.#lives?.followed(followup.executionId);
     this.#driver.followup(followup, asker);
   }

@@ -15,7 +15,7 @@ function collecting() {
   });
   const look = (atMs: number, memoryBytes: number, outside: number, isKept = 0): number => {
     [nowMs, external, kept] = [atMs, outside, isKept];
-    garbage.look(memoryBytes);
+    garbage.look(memoryBytes, false);
     return times;
   };
   return { look };
@@ -44,7 +44,7 @@ test("V8 gives back what nobody has", async () => {
   const held = released();
   // V8 keeps what a weak reference was made of until the turn is over.
   await setImmediate();
-  new Garbage(1).look(2);
+  new Garbage(1).look(2, false);
   expect(held.deref()?.byteLength).toBeUndefined();
 });
 

@@ -1,7 +1,8 @@
 /**
  * Garbage that V8 has not collected. Bodies and values lie outside of its heap, where it lets hundreds of megabytes of garbage
  * be: with little memory, those are what fills it. So the server collects when much of its memory is in use. More of it must
- * lie outside of the heap than after the last collection.
+ * lie outside of the heap than after the last collection. A server that refuses requests for lack of memory collects all the same.
+ * It makes too few objects for V8 to begin by itself, so it would refuse them for good.
  */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
@@ -32,13 +33,15 @@ export class Garbage {
     this.#ports = ports;
   }
 
-  look(memoryBytes: number): void {
+  /** `isFull`: requests are refused for lack of memory. */
+  look(memoryBytes: number, isFull: boolean): void {
     const { now, external, collect } = this.#ports;
     if (memoryBytes <= this.#mostBytes * CROWDED) return;
     const [beganAtMs, before] = [now(), external()];
     // Another thread frees buffers some time after a collection, and V8 collects by itself too.
     this.#external = Math.min(this.#external, before);
-    if (beganAtMs < this.#notBeforeMs || before - this.#external < this.#mostBytes * GROWN) return;
+    if (beganAtMs < this.#notBeforeMs) return;
+    if (!isFull && before - this.#external < this.#mostBytes * GROWN) return;
     collect();
     this.#external = external();
     const endedAtMs = now();

@@ -12,9 +12,9 @@ export { backUpSqlite, checkBackup, type PutBack, putBackSqlite } from "./storag
 export { SqliteStorage } from "./storage/sqlite-storage.ts";
 export type { DynamoTables, DynamoTablesOptions, TableState } from "./storage/dynamo/dynamo-tables.ts";
 export type { BackupContent } from "./storage/backup-content.ts";
-export type { DynamoBackups } from "./storage/dynamo/dynamo-backups.ts";
+export type { DynamoBackups, RestorableWindow } from "./storage/dynamo/dynamo-backups.ts";
 export { openBackups } from "./storage/open-backups.ts";
-export { wholeSecond } from "./storage/quiet-times.ts";
+export { type QuietTime, wholeSecond } from "./storage/quiet-times.ts";
 export { openTables } from "./storage/open-tables.ts";
 export { openStorage, parseStorageAddress, sealingKeysOf, type StorageAddress } from "./storage/storage-address.ts";
 export type { SealingKeyStore } from "./storage/sealing/sealing-key.ts";

@@ -1,6 +1,7 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import type { ShedReason } from "./core/events.ts";
-import { LoadShedding } from "./load-shedding.ts";
+import { Garbage } from "./garbage.ts";
+import { LoadShedding, watchLoad } from "./load-shedding.ts";
 import { createLog } from "./log.ts";
 
 const ROOM = 500;
@@ -23,7 +24,7 @@ function shed({ mostLateMs = 100 } = {}) {
     for (const memoryBytes of looks) shedding.look({ lateMs: 0, memoryBytes });
     return shedding.reason;
   };
-  return { lines, changes, late, full };
+  return { lines, changes, late, full, shedding };
 }
 
 test("one long turn of the event loop sheds nothing, and several in a row do", () => {
@@ -65,4 +66,35 @@ test("an event loop that is never looked at sheds nothing, and memory still does
   const { late, full } = shed({ mostLateMs: 0 });
   expect(late(...Array.from({ length: 100 }, () => 60_000))).toBe(null);
   expect(full(1_000)).toBe("memory");
+});
+
+test("a server that sheds collects garbage of its heap too, until it has room or a twentieth of the time is used", () => {
+  vi.useFakeTimers();
+  const { shedding } = shed();
+  const now = (): number => Date.now();
+  const beganAtMs = now();
+  let memoryBytes = 940;
+  const collectedAtMs: number[] = [];
+  const collect = (): void => {
+    collectedAtMs.push(now() - beganAtMs);
+    vi.setSystemTime(now() + 50);
+    if (collectedAtMs.length === 4) memoryBytes = 900;
+  };
+  // Nothing outside of the heap has grown since the first collection.
+  const garbage = new Garbage(1_000, { now, external: () => 100, collect });
+  const stop = watchLoad(shedding, garbage, now, () => memoryBytes);
+  try {
+    vi.advanceTimersByTime(10_000);
+    expect(collectedAtMs).toEqual([100]);
+    expect(shedding.reason).toBe(null);
+    memoryBytes = 960;
+    vi.advanceTimersByTime(10_000);
+    expect(shedding.reason).toBe(null);
+    const pauses = collectedAtMs.slice(2).map((atMs, index) => atMs - collectedAtMs[index + 1]!);
+    expect(collectedAtMs).toHaveLength(4);
+    expect(Math.min(...pauses)).toBeGreaterThanOrEqual(1_000);
+  } finally {
+    stop();
+    vi.useRealTimers();
+  }
 });

@@ -79,7 +79,7 @@ export function watchLoad(
   let dueMs = now() + LOOK_MS;
   const timer = setInterval(() => {
     const atMs = now();
-    garbage.look(memoryBytes());
+    garbage.look(memoryBytes(), shedding.reason === "memory");
     shedding.look({ lateMs: Math.max(0, atMs - dueMs), memoryBytes: memoryBytes() });
     dueMs = now() + LOOK_MS;
   }, LOOK_MS);

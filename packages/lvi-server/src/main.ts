@@ -26,7 +26,7 @@ import { type RunningServer, startServer } from "./server.ts";
 import { openStorage, sealingKeysOf } from "./storage/storage-address.ts";
 import { tracesSettings } from "./traces-settings.ts";
 import { StorageError } from "./storage/storage.ts";
-import { TunnelWatch } from "./tunnel-watch.ts";
+import { machineOf } from "./tunnel-watch.ts";
 
 const BYTES_PER_MB = 1_048_576;
 
@@ -105,7 +105,6 @@ async function run(given: GivenOptions, options: Options, traces: OtlpTarget | n
     );
   };
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => stop(signal));
-  if (options.tunnel !== null) watchTunnel(options, options.tunnel, log);
   if (options.exitWithParent)
     process.stdin
       .resume()
@@ -149,6 +148,7 @@ async function run(given: GivenOptions, options: Options, traces: OtlpTarget | n
       intervalMs: options.metricsIntervalMs,
       ...(options.metricsNamespace === null ? {} : { namespace: options.metricsNamespace }),
       ...(options.memoryMb === null ? {} : { memoryBytes: options.memoryMb * BYTES_PER_MB }),
+      ...(options.tunnel === null ? {} : { tunnel: { url: options.tunnel, node: machineOf(options.advertise) ?? "" } }),
     },
     ...(traces === null ? {} : { traces }),
     log,
@@ -163,12 +163,6 @@ async function run(given: GivenOptions, options: Options, traces: OtlpTarget | n
   process.stdout.write(
     `${JSON.stringify({ event: "listening", host: server.host, port: server.port, pid: process.pid, epoch: server.epoch })}\n`,
   );
-}
-
-/** The name of the machine begins the host that the server advertises. */
-function watchTunnel({ advertise, port }: Options, tunnel: string, log: Log): void {
-  const node = advertise === null ? "" : new URL(advertise).hostname.split(".")[0]!;
-  new TunnelWatch({ node, server: `http://127.0.0.1:${port}`, tunnel }, log).start();
 }
 
 /** The keys, from wherever they come, and whatever keeps them fresh. */

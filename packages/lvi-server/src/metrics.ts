@@ -2,7 +2,7 @@
  * What the server counts, as Prometheus text: what the core observes, what its driver does, and how full everything is.
  * Names and labels are described in docs/operations.md, which a test holds to this file.
  */
-import { type FollowupResult, type LviReply, type ServiceStatus, tableOf, type UnitId } from "@radical/protocol";
+import { type FollowupVerdict, type LviReply, type ServiceStatus, tableOf, type UnitId } from "@radical/protocol";
 import { collectDefaultMetrics, Counter, Gauge, Registry } from "prom-client";
 import { Distribution } from "./core/distribution.ts";
 import type { Load, Note, NoteName, ShedReason } from "./core/events.ts";
@@ -397,7 +397,7 @@ export class Metrics {
     }
   }
 
-  followed(result: FollowupResult): void {
+  followed(result: FollowupVerdict): void {
     this.#followups.child({ result }).count++;
   }
 

@@ -90,6 +90,13 @@ const WRONG: readonly (readonly [Texts, RegExp])[] = [
   [{ leaseMs: "1" }, /--lease-ms must .* "1"/],
   [{ advertise: "primary-1" }, /^--advertise must be an http or https URL without a password, and is "primary-1"/],
   [{ advertise: "https://user:hunter2@primary-1.example" }, /^--advertise must be an .* without a password/],
+  [
+    { tunnel: "http://127.0.0.1:2000/ready" },
+    /^--tunnel needs --advertise .* machine's name, such as http:\/\/a\.primary/,
+  ],
+  [{ tunnel: "http://127.0.0.1:2000/ready", advertise: "http://10.0.0.1:8788" }, /^--tunnel needs --advertise/],
+  [{ tunnel: "http://127.0.0.1:2000/ready", advertise: "http://[fd00::1]:8788" }, /^--tunnel needs --advertise/],
+  [{ tunnel: "http://127.0.0.1:2000/ready", advertise: "http://a.internal", host: "fe80::1%lo" }, /without a zone/],
   [{ workers: "0" }, /--workers must .* "0"/],
   [{ followupTimeoutMs: "-1" }, /--followup-timeout-ms must .* "-1"/],
   [{ metricsNamespace: "AWS/EC2" }, /^--metrics-namespace must .* not begin with AWS\/, and is "AWS\/EC2"\.$/],

@@ -17,6 +17,7 @@ import { DEFAULT_READ_LEASE_MS, MAX_AHEAD_MS, MAX_READ_LEASE_MS, otlpTracesUrl }
 import { keyIdsOf, type Keys, KeysError, parseKeys } from "./http/keys.ts";
 import { LOG_LEVELS } from "./log.ts";
 import { parseStorageAddress, type StorageAddress } from "./storage/storage-address.ts";
+import { machineOf } from "./tunnel-watch.ts";
 
 export const KEYS_VARIABLE = "RADICAL_KEYS";
 
@@ -120,7 +121,7 @@ export const SETTINGS = {
     kind: "text",
     placeholder: "url",
     words:
-      "answers 200 while the tunnel to this server is connected, as cloudflared's /ready does; a line of log a minute says so (default: none)",
+      "answers 200 while the tunnel to this server is connected, as cloudflared's /ready does; a line of log a minute says so, by the name that begins the host of --advertise (default: none)",
     parse: reachableUrl,
   },
   workerUrl: {
@@ -351,8 +352,8 @@ function serverCommand(version: string): Command<typeof SETTINGS> {
   ${KEYS_VARIABLE}   keys that locations sign with, "<id>:<hex>,…", and public halves of those of administration,
                  "<id>:ed25519:<hex>"; required, or else
                  --keys-file or --keys-parameter
-  OTEL_*         OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_HEADERS, OTEL_SERVICE_NAME, OTEL_TRACES_SAMPLER_ARG:
-                 the collector of spans, as all programs with OpenTelemetry read them
+  OTEL_*         OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_HEADERS, OTEL_SERVICE_NAME, OTEL_TRACES_SAMPLER,
+                 OTEL_TRACES_SAMPLER_ARG: the collector of spans, as all programs with OpenTelemetry read them
   AWS_*          credentials and region for DynamoDB, as the AWS SDK finds them; profiles and roles too`,
     exitCodes: ["stopped on request", "failed", "wrong options"],
     examples: [
@@ -392,8 +393,26 @@ export function readServerLine(version: string, args: readonly string[], keySour
   const { given } = line;
   const wrong = new Map(line.kind === "wrong" ? line.wrong : []);
   const keys = readKeys(given, keySources, wrong);
-  if (line.kind === "wrong" || keys === null) return { kind: "wrong", wrong, given };
+  if (line.kind === "values") checkTunnel(line.values, given, wrong);
+  if (line.kind === "wrong" || keys === null || wrong.size > 0) return { kind: "wrong", wrong, given };
   return { kind: "options", options: { ...line.values, keys }, given };
+}
+
+/** The line of log about a tunnel has the name of its machine, and the server asks itself by a URL. */
+function checkTunnel(
+  { tunnel, advertise, host }: Values<typeof SETTINGS>,
+  given: GivenOptions,
+  wrong: Map<string, string>,
+): void {
+  if (tunnel === null) return;
+  const called = given["tunnel"]?.source === "environment" ? variableOf("tunnel") : flagOf("tunnel");
+  if (machineOf(advertise) === null)
+    wrong.set(
+      "tunnel",
+      `${called} needs --advertise with a host that begins with the machine's name, such as http://a.primary.internal:8788: the line of log about the tunnel has this name.`,
+    );
+  else if (host.includes("%"))
+    wrong.set("tunnel", `${called} needs a --host without a zone, and that is "${host}": no URL can name a zone.`);
 }
 
 /** Null, and an entry in `wrong`, if they can't be used. Those of a parameter are read later: none. */

@@ -3,12 +3,14 @@ import { randomInt, randomUUID } from "node:crypto";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { availableParallelism } from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
 import {
   decodeModuleContent,
   INDEX_STATES,
   type ModuleContent,
   type OtlpTarget,
   plansOf,
+  type QuietSecond,
   RadicalError,
   tablesOf,
   type UnitId,
@@ -52,6 +54,7 @@ import {
 } from "./storage/storage.ts";
 import type { Ahead } from "./virtual-time.ts";
 import { Traces } from "./traces.ts";
+import { ownOrigin, TunnelWatch } from "./tunnel-watch.ts";
 import { VitalsWatch } from "./vitals-watch.ts";
 
 export interface ServerOptions {
@@ -107,6 +110,8 @@ export interface Watching {
   readonly namespace?: string;
   /** Memory that the process may take, divided among all that it keeps. Left out: that of its control group, or of the machine. */
   readonly memoryBytes?: number;
+  /** A URL that answers 200 while the tunnel is connected, and the name of the machine. Left out: the log has no line about it. */
+  readonly tunnel?: { readonly url: string; readonly node: string };
 }
 
 export interface Sealing {
@@ -204,6 +209,11 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   }
   const { port } = http.address() as AddressInfo;
   log.info("http_listening", { host, port });
+  const { tunnel: way = null } = watching;
+  const stopTunnelWatch =
+    way === null
+      ? null
+      : new TunnelWatch({ node: way.node, server: ownOrigin(host, port), tunnel: way.url }, log).start();
   const watch = new VitalsWatch({
     state: () => stateNameOf(state),
     totals: () => metrics.totals,
@@ -235,6 +245,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const stopListening = (): Promise<void> => {
     stopShedding();
     watch.stop();
+    stopTunnelWatch?.();
     vitals.stop();
     const closed = new Promise<void>((resolve) => http.close(() => resolve()));
     http.closeIdleConnections();
@@ -264,15 +275,16 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     await storage.close();
   };
   const upgrade = async (isFinished: boolean): Promise<SchemaState> => {
+    const upgraded = await storage.upgrade(epoch, isFinished);
+    if (upgraded === null) throw new StorageError("none", "another server has taken over");
     const before = schema;
-    schema = await storage.upgrade(epoch, isFinished);
-    if (schema === null) throw new StorageError("none", "another server has taken over");
-    const { written, newest } = schema;
+    schema = upgraded;
+    const { written, newest } = upgraded;
     if (before !== null && before.written !== written) log.info("upgraded", { from: before.written, to: written });
     if (written < newest) log.info("upgrade_not_finished", { written, newest });
     if (opened instanceof SqliteStorage && opened.notice !== null)
       log.warn("storage_notice", { reason: opened.notice });
-    return schema;
+    return upgraded;
   };
   try {
     schema = await storage.readSchema();
@@ -284,7 +296,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     let known: readonly StoredModule[] = [];
     const { result: found, leadership } = await holding(leading, acquired, async () => {
       await upgrade(options.finishesUpgrade === true);
-      await sealed?.begin(epoch);
+      await sealed?.begin();
       known = await storage.modules();
       const pending = await storage.recover(epoch);
       // Nobody writes meanwhile.
@@ -377,6 +389,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       moduleRetentionMs: options.core?.moduleRetentionMs ?? DEFAULT_CORE_OPTIONS.moduleRetentionMs,
       hasModule: (hash) => engine.hasModule(hash),
       finishUpgrade: () => upgrade(true),
+      makeQuietTime: () => quietSecond(quiet),
       registerModule: (hash, content, bytes, worker, isAside) => {
         const register = async (): Promise<void> => {
           checkAbi(content, schema);
@@ -389,15 +402,16 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
             secrets,
             tables: tableRules,
           } = content;
-          // Also if the clock was set back.
+          // Also if the clock was set back. A time is used once, since a registration that fails may be in storage all the same.
           if (!isAside) putAtMs = Math.max(putAtMs + 1, atMs);
-          if (!isAside) aside.delete(hash);
-          else if (!engine.hasModule(hash)) aside.add(hash);
-          const put = aside.has(hash) ? { putAtMs: OF_NO_APPLICATION } : isAside ? {} : { putAtMs };
+          const staysAside = isAside && (aside.has(hash) || !engine.hasModule(hash));
+          const put = staysAside ? { putAtMs: OF_NO_APPLICATION } : isAside ? {} : { putAtMs };
           const workerUrl = worker === null ? {} : { workerUrl: worker };
           const used = { usedAtMs: atMs, registeredAtMs: atMs, ...put };
           const module = { hash, plans, tables: tablesOf(content), indexes: named, ...used, ...workerUrl };
           await engine.registerModule(module, bytes, { rules, services: declared, isAside, secrets, tableRules });
+          if (staysAside) aside.add(hash);
+          else aside.delete(hash);
           log.info("module_registered", { module: hash, handlers: plans.size });
           if (isAside) return;
           // An operator's configuration counts more.
@@ -502,12 +516,30 @@ function checkAbi({ abi }: ModuleContent, schema: SchemaState | null): void {
 /** Null: the storage does not keep them. */
 function quietTimesOf(storage: Storage, epoch: () => number, log: Log): QuietTimes | null {
   if (storage.keepQuietTime === undefined) return null;
-  const clock = { monotonicMs: () => PROCESS_CLOCK.now(), wallMs: () => Date.now() };
-  return new QuietTimes(clock, (time) => {
-    storage
-      .keepQuietTime?.(epoch(), time)
-      .catch((error: unknown) => log.warn("quiet_time_not_kept", { reason: String(error) }));
+  const clock = {
+    monotonicMs: () => PROCESS_CLOCK.now(),
+    wallMs: () => Date.now(),
+    wait: (ms: number, signal?: AbortSignal) => sleep(ms, undefined, signal === undefined ? {} : { signal }),
+  };
+  return new QuietTimes(clock, async (time) => {
+    try {
+      return (await storage.keepQuietTime?.(epoch(), time)) === true;
+    } catch (error) {
+      log.warn("quiet_time_not_kept", { reason: String(error) });
+      return false;
+    }
   });
+}
+
+/** Throws a RadicalError. */
+async function quietSecond(quiet: QuietTimes | null): Promise<QuietSecond> {
+  if (quiet === null) return { timeMs: null };
+  try {
+    return { timeMs: await quiet.pause() };
+  } catch (error) {
+    if (!(error instanceof StorageError)) throw error;
+    throw new RadicalError("primary_busy", error.message, "run the command again");
+  }
 }
 
 const WORKER_URL_MISSING =

@@ -19,11 +19,10 @@ import type { OutgoingCall } from "./driver.ts";
 import { failpoint } from "./failpoints.ts";
 import type { HmacKey } from "./http/hmac.ts";
 import type { KeyRing } from "./http/keys.ts";
+import { readWorkerAnswer } from "./worker-answer.ts";
 
 /** For which the answer may be late: the Worker itself ends a service that takes too long. */
 const GRACE_MS = 2_000;
-/** Most bytes of an answer. */
-const MAX_ANSWER_BYTES = 1024 * 1024;
 
 /** Failures before anything was sent, by the codes of Node and of its `fetch`. */
 const NOT_CONNECTED: ReadonlySet<string> = new Set([
@@ -103,7 +102,7 @@ async function ask(
       await response.body?.cancel();
       return { isKnown: response.status !== 401, answer: answerOfStatus(response.status, origin) };
     }
-    const bytes = await bytesOf(response);
+    const bytes = await readWorkerAnswer(response);
     const claimed = response.headers.get(SIGNATURE_HEADER) ?? "";
     if (!isSame(claimed, hmac.sign(signedAnswerHead(signature), bytes)))
       throw new Error("the answer is not signed for this call");
@@ -111,18 +110,6 @@ async function ask(
   } catch (error) {
     return { isKnown: true, answer: answerOfError(error, origin) };
   }
-}
-
-/** An answer that goes on for too long is not read to its end, whatever its headers say. */
-async function bytesOf({ body }: Response): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
-    size += chunk.length;
-    if (size > MAX_ANSWER_BYTES) throw new Error(`the answer has more than ${MAX_ANSWER_BYTES} bytes`);
-    chunks.push(chunk);
-  }
-  return Uint8Array.from(Buffer.concat(chunks));
 }
 
 /** Only the Worker that has the key acts on a call, and it answers 200 then, unless the platform ends it. */

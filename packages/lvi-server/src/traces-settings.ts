@@ -8,8 +8,8 @@ export function tracesSettings(
 ): OtlpTarget | string | null {
   const read = readOtlp({
     ...environment,
-    ...(otlp === null ? {} : { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: otlp }),
-    ...(otlpRatio === null ? {} : { OTEL_TRACES_SAMPLER_ARG: String(otlpRatio) }),
+    ...(otlp === null ? {} : { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: otlp, OTEL_SDK_DISABLED: "" }),
+    ...(otlpRatio === null ? {} : { OTEL_TRACES_SAMPLER: "", OTEL_TRACES_SAMPLER_ARG: String(otlpRatio) }),
   });
   return read?.kind === "wrong" ? `${read.name} must be ${read.expected}.` : read;
 }

@@ -33,6 +33,7 @@ beforeEach(() => {
     url: "http://collector/v1/traces?key=secret",
     headers: {},
     ratio: 1,
+    followsCaller: true,
     resource: { "service.name": "s" },
     log,
     fetch: (_url, init) => {

@@ -32,7 +32,7 @@ const CLOSE_MS = 2_000;
 /** As OTLP says: any other status but 200 is about the request, which would be refused again. */
 const REPEATABLE = [429, 502, 503, 504];
 
-export interface TracesOptions extends Pick<OtlpTarget, "url" | "headers" | "ratio"> {
+export interface TracesOptions extends Pick<OtlpTarget, "url" | "headers" | "ratio" | "followsCaller"> {
   readonly resource: OtlpResource;
   readonly log: Log;
   /** Left out: that of Node. */
@@ -67,7 +67,7 @@ export class Traces {
 
   /** Whether an execution has spans whose request has that context. */
   has(context: TraceContext | null): boolean {
-    return hasSpans(context, this.#options.ratio, Math.random);
+    return hasSpans(context, this.#options, Math.random);
   }
 
   /** Where they stand. */

@@ -2,7 +2,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createLog } from "./log.ts";
-import { TunnelWatch } from "./tunnel-watch.ts";
+import { machineOf, ownOrigin, TunnelWatch } from "./tunnel-watch.ts";
 
 const answers = { server: [200, '{"status":"ready"}'], tunnel: [200, "{}"] } as Record<
   "server" | "tunnel",
@@ -45,4 +45,19 @@ test("the line says whether the server leads or stands by, and whether its tunne
       { node: "b", server: 0, serving: 0, standby: 0, tunnel: 0 },
     ].map((fields) => expect.objectContaining({ level: "info", event: "machine", ...fields }) as unknown),
   );
+});
+
+test("a server asks itself where it listens", () => {
+  expect(ownOrigin("127.0.0.1", 8788)).toBe("http://127.0.0.1:8788");
+  expect(ownOrigin("10.0.0.1", 8788)).toBe("http://10.0.0.1:8788");
+  expect(ownOrigin("localhost", 8788)).toBe("http://localhost:8788");
+  expect(ownOrigin("fd00::1", 8788)).toBe("http://[fd00::1]:8788");
+  for (const all of ["::", "::0", "0:0:0:0:0:0:0:0"]) expect(ownOrigin(all, 8788)).toBe("http://[::1]:8788");
+  expect(ownOrigin("0.0.0.0", 8788)).toBe("http://127.0.0.1:8788");
+});
+
+test("the name of a machine begins the host that it advertises", () => {
+  expect(machineOf("http://a.primary.internal:8788")).toBe("a");
+  expect(machineOf("https://primary-1")).toBe("primary-1");
+  for (const nameless of [null, "http://10.0.0.1", "http://[fd00::1]:8788"]) expect(machineOf(nameless)).toBe(null);
 });

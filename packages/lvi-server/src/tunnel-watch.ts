@@ -2,6 +2,7 @@
  * A line of log a minute: does this server lead or stand by, and can it be reached? Alarms of a deployment count these lines. A machine of
  * EC2 has a script for it (watch.sh of the artefact); in a container there is only the server. It asks itself by HTTP, as others do.
  */
+import { isIP } from "node:net";
 import type { Log } from "./log.ts";
 
 const EVERY_MS = 60_000;
@@ -16,6 +17,18 @@ export interface Watched {
   readonly tunnel: string;
 }
 
+/** Where a server that listens there asks itself. One that listens on all addresses listens on the loopback too. */
+export function ownOrigin(host: string, port: number): string {
+  const { origin } = new URL(`http://${isIP(host) === 6 ? `[${host}]` : host}:${port}`);
+  return origin.replace("//0.0.0.0", "//127.0.0.1").replace("//[::]", "//[::1]");
+}
+
+/** The name of a machine begins the host that its server advertises; null: there is no name. */
+export function machineOf(advertised: string | null): string | null {
+  const host = advertised === null ? "" : new URL(advertised).hostname;
+  return host.startsWith("[") || isIP(host) !== 0 ? null : host.split(".")[0] || null;
+}
+
 export class TunnelWatch {
   readonly #watched: Watched;
   readonly #log: Log;
@@ -25,9 +38,11 @@ export class TunnelWatch {
     this.#log = log;
   }
 
-  /** For as long as the process lives. */
-  start(): void {
-    setInterval(() => void this.look(), EVERY_MS).unref();
+  /** Returns how to stop. */
+  start(): () => void {
+    const timer = setInterval(() => void this.look(), EVERY_MS);
+    timer.unref();
+    return () => clearInterval(timer);
   }
 
   async look(): Promise<void> {

@@ -85,6 +85,21 @@ test.each<[string, readonly [number, unknown], RegExp]>([
   });
 });
 
+test("an answer that never ends is not read to its end", async () => {
+  const piece = Buffer.alloc(65_536, "x");
+  server = createServer((_, response) => {
+    const more = (): void => void response.write(piece);
+    response.writeHead(200).on("drain", more);
+    more();
+  });
+  await new Promise<void>((resolve) => server!.listen(0, "127.0.0.1", resolve));
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  await expect(ordered(origin)).rejects.toMatchObject({
+    code: "worker_unreachable",
+    message: expect.stringContaining("the answer has more than 1048576 bytes") as unknown,
+  });
+});
+
 test("a Worker that is not there, or not known", async () => {
   const origin = await worker(() => [200, PURGED]);
   await new Promise((resolve) => server!.close(resolve));

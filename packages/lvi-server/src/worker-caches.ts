@@ -15,6 +15,7 @@ import {
 } from "@radical/protocol";
 import type { HmacKey } from "./http/hmac.ts";
 import type { KeyRing } from "./http/keys.ts";
+import { readWorkerAnswer } from "./worker-answer.ts";
 
 /** Less than the time that a command waits. */
 const TIMEOUT_MS = 25_000;
@@ -72,7 +73,7 @@ async function ask(
       signal: AbortSignal.timeout(TIMEOUT_MS),
     });
     ({ status } = response);
-    text = await response.text();
+    text = new TextDecoder().decode(await readWorkerAnswer(response));
   } catch (error) {
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
     throw unreachable(origin, cause instanceof Error ? cause.message : String(cause), "see that it is deployed there");

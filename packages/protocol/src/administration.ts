@@ -30,6 +30,9 @@ export const CONTENTION_PATH = "/v1/contention";
 /** `POST` of an {@link UpgradeOrder}: {@link UpgradeStatus}, when the storage is written in the newest schema. */
 export const UPGRADE_PATH = "/v1/upgrade";
 
+/** `POST` of a {@link QuietOrder}: a {@link QuietSecond}. A server of an earlier release has nothing there. */
+export const QUIET_PATH = "/v1/quiet";
+
 /** `POST` of a {@link TimeMove}: one too. A server that was not started with `--virtual-time-ms` refuses it. */
 export const TIME_PATH = "/v1/time";
 
@@ -91,6 +94,17 @@ export interface UpgradeStatus {
 export interface UpgradeOrder {
   /** The newest schema of the server, as it has told it. */
   readonly to: number;
+}
+
+/** The server has writes wait for some seven seconds. */
+export interface QuietOrder {
+  readonly pauseWrites: true;
+}
+
+/** A second to which the tables of a deployment can be restored. */
+export interface QuietSecond {
+  /** In milliseconds since the epoch; null: the copies of this storage are whole at any time. */
+  readonly timeMs: number | null;
 }
 
 export interface ServicesStatus {

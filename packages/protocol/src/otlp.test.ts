@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
 import type { Life } from "./life.ts";
 import { hasSpans, otlpTracesUrl, readOtlp, spansOf, tracePlaceOf, unsampledContext } from "./otlp.ts";
-import { traceContextFrom, traceContextOf } from "./trace-context.ts";
+import { type TraceContext, traceContextFrom, traceContextOf } from "./trace-context.ts";
 
 const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
 const LIFE = {
@@ -77,22 +77,39 @@ test("an error of ours is an error; one of the client, at a location, is not", (
 
 test("the caller decides whether there are spans; without one the part does", () => {
   const parent = traceContextFrom({ traceId: TRACE, spanId: SEND, sampled: true }, null);
-  expect(hasSpans(parent, 0, () => 0)).toBe(true);
-  expect(hasSpans({ ...parent, sampled: false }, 1, () => 0)).toBe(false);
-  expect(hasSpans(null, 0, () => 0)).toBe(false);
-  expect(hasSpans(null, 0.25, () => 0.249)).toBe(true);
-  expect(hasSpans(null, 0.25, () => 0.25)).toBe(false);
-  expect(hasSpans(null, 1, () => 0.999)).toBe(true);
+  const part = (ratio: number) => ({ ratio, followsCaller: true });
+  expect(hasSpans(parent, part(0), () => 0)).toBe(true);
+  expect(hasSpans({ ...parent, sampled: false }, part(1), () => 0)).toBe(false);
+  expect(hasSpans(null, part(0), () => 0)).toBe(false);
+  expect(hasSpans(null, part(0.25), () => 0.249)).toBe(true);
+  expect(hasSpans(null, part(0.25), () => 0.25)).toBe(false);
+  expect(hasSpans(null, part(1), () => 0.999)).toBe(true);
   expect(tracePlaceOf(parent, NEW_ID)).toMatchObject({ traceId: TRACE, parentId: SEND });
   const traceId: unknown = expect.stringMatching(/^[0-9a-f]{32}$/);
   expect(tracePlaceOf(null, NEW_ID)).toMatchObject({ parentId: null, traceId });
 });
 
+test("a sampler that does not follow the caller draws by the trace, so that both halves agree", () => {
+  const at = (ending: string): TraceContext =>
+    traceContextFrom({ traceId: TRACE.slice(0, -12) + ending, spanId: SEND, sampled: ending === "ffffffffffff" }, null);
+  const part = (ratio: number) => ({ ratio, followsCaller: false });
+  const drawn = (ratio: number): readonly boolean[] =>
+    ["000000000000", "3fffffffffff", "400000000000", "ffffffffffff"].map((ending) =>
+      hasSpans(at(ending), part(ratio), () => 0),
+    );
+  expect(drawn(0)).toEqual([false, false, false, false]);
+  expect(drawn(0.25)).toEqual([true, true, false, false]);
+  expect(drawn(1)).toEqual([true, true, true, true]);
+});
+
 test("a context that is made is one that is read", () => {
-  const none = unsampledContext(NEW_ID);
+  const none = unsampledContext(null, NEW_ID);
   expect(traceContextOf(none.traceparent, null)).toEqual(none);
   const some = traceContextFrom({ traceId: TRACE, spanId: SEND, sampled: true }, "a=1");
   expect(traceContextOf(some.traceparent, "a=1")).toEqual(some);
+  const off = unsampledContext(some, NEW_ID);
+  expect(off).toMatchObject({ traceId: TRACE, spanId: SEND, sampled: false, tracestate: "a=1" });
+  expect(unsampledContext(off, NEW_ID)).toBe(off);
 });
 
 test.each([
@@ -119,11 +136,13 @@ test("an environment names the collector, its headers, the part and the service"
     url: "http://127.0.0.1:4318/v1/traces",
     headers: {},
     ratio: 1,
+    followsCaller: true,
     service: null,
   });
   const all = { ...COLLECTOR, OTEL_TRACES_SAMPLER_ARG: "0.25", OTEL_SERVICE_NAME: "shop" };
-  expect(readOtlp({ ...all, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: "http://traces/v1/traces" })).toMatchObject({
-    url: "http://traces/v1/traces",
+  // The address of traces alone is taken as it is.
+  expect(readOtlp({ ...all, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: "http://traces/in?key=1" })).toMatchObject({
+    url: "http://traces/in?key=1",
     ratio: 0.25,
     service: "shop",
   });
@@ -143,7 +162,27 @@ test.each([
 });
 
 test.each([
+  ["always_on", 1, false],
+  ["always_off", 0, false],
+  ["traceidratio", 0.25, false],
+  ["parentbased_always_on", 1, true],
+  ["parentbased_always_off", 0, true],
+  ["ParentBased_TraceIdRatio", 0.25, true],
+  ["", 0.25, true],
+])("the sampler %j has spans of %d", (sampler, ratio, followsCaller) => {
+  const environment = { ...COLLECTOR, OTEL_TRACES_SAMPLER: sampler };
+  expect(readOtlp({ ...environment, OTEL_TRACES_SAMPLER_ARG: "0.25" })).toMatchObject({ ratio, followsCaller });
+  // Others have no argument, or another one.
+  const isPart = ratio === 0.25;
+  expect(readOtlp({ ...environment, OTEL_TRACES_SAMPLER_ARG: "endpoint=here" })?.kind).toBe(
+    isPart ? "wrong" : "target",
+  );
+  expect(readOtlp(environment)).toMatchObject({ ratio: isPart ? 1 : ratio });
+});
+
+test.each([
   ["OTEL_EXPORTER_OTLP_ENDPOINT", "127.0.0.1:4318"],
+  ["OTEL_TRACES_SAMPLER", "jaeger_remote"],
   ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "ftp://a"],
   ["OTEL_EXPORTER_OTLP_HEADERS", "api-key"],
   ["OTEL_EXPORTER_OTLP_HEADERS", "a=%"],

@@ -28,8 +28,10 @@ export interface OtlpTarget {
   readonly kind: "target";
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** The part of the executions without a `traceparent` that has spans, 0 to 1. */
+  /** The part of the executions that has spans, 0 to 1, where the caller does not decide. */
   readonly ratio: number;
+  /** Whether a request with a `traceparent` has spans if that says so. Otherwise the part counts for it too. */
+  readonly followsCaller: boolean;
   /** The name that operators give this side; null: its usual one. */
   readonly service: string | null;
 }
@@ -40,6 +42,7 @@ export const OTLP_VARIABLES = [
   "OTEL_EXPORTER_OTLP_ENDPOINT",
   "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
   "OTEL_EXPORTER_OTLP_HEADERS",
+  "OTEL_TRACES_SAMPLER",
   "OTEL_TRACES_SAMPLER_ARG",
   "OTEL_SERVICE_NAME",
 ] as const;
@@ -166,11 +169,22 @@ function nanoseconds(microseconds: number): string {
 }
 
 /**
- * Whether an execution has spans whose request has that context. The caller decides; without a context chance does, by the
- * ratio. `draw`: a number from 0 to 1, 1 excluded.
+ * Whether an execution has spans whose request has that context. The caller decides, if the target follows it. If it does not, the id
+ * of the trace decides, so that all sides with the same part agree. Without a context chance decides. `draw`: a number from 0 to 1,
+ * 1 excluded.
  */
-export function hasSpans(context: TraceContext | null, ratio: number, draw: () => number): boolean {
-  return context === null ? draw() < ratio : context.sampled;
+export function hasSpans(
+  context: TraceContext | null,
+  { ratio, followsCaller }: Pick<OtlpTarget, "ratio" | "followsCaller">,
+  draw: () => number,
+): boolean {
+  if (context === null) return draw() < ratio;
+  return followsCaller ? context.sampled : fractionOf(context) < ratio;
+}
+
+/** Random bits of the trace, as a number from 0 to 1, 1 excluded. */
+function fractionOf({ traceId }: TraceContext): number {
+  return Number.parseInt(traceId.slice(-12), 16) / 2 ** 48;
 }
 
 /** Where an execution stands that has spans: below the caller, or at the beginning of a trace. */
@@ -180,15 +194,24 @@ export function tracePlaceOf(context: TraceContext | null, newId: NewId): TraceP
   return { traceId: context.traceId, spanId, parentId: context.spanId };
 }
 
-/** The context of a request that is to have no spans anywhere. */
-export function unsampledContext(newId: NewId): TraceContext {
-  return traceContextFrom({ traceId: newId(TRACE_ID_BYTES), spanId: newId(SPAN_ID_BYTES), sampled: false }, null);
+/** The context of a request that is to have no spans from here on: that of its caller, or one that is made. */
+export function unsampledContext(context: TraceContext | null, newId: NewId): TraceContext {
+  if (context?.sampled === false) return context;
+  const { traceId, spanId } = context ?? { traceId: newId(TRACE_ID_BYTES), spanId: newId(SPAN_ID_BYTES) };
+  return traceContextFrom({ traceId, spanId, sampled: false }, context?.tracestate ?? null);
+}
+
+/** Origin, path and query; null: it is not the address of a collector. */
+function partsOfUrl(text: string): readonly [base: string, path: string, query: string] | null {
+  const [, base, path = "", query = ""] = /^(https?:\/\/[^\s/?#@\\]+)(\/[^\s?#]*)?(\?[^\s#]*)?$/i.exec(text) ?? [];
+  return base === undefined ? null : [base, path, query];
 }
 
 /** Where a collector takes traces, of the address that people give: its origin, or the whole. Null: it is not such an address. */
 export function otlpTracesUrl(text: string): string | null {
-  const [, base, path = "", query = ""] = /^(https?:\/\/[^\s/?#@\\]+)(\/[^\s?#]*)?(\?[^\s#]*)?$/i.exec(text) ?? [];
-  if (base === undefined) return null;
+  const parts = partsOfUrl(text);
+  if (parts === null) return null;
+  const [base, path, query] = parts;
   return `${base}${path.endsWith(TRACES_PATH) ? path : path.replace(/\/+$/, "") + TRACES_PATH}${query}`;
 }
 
@@ -219,6 +242,22 @@ function otlpRatio(text: string): number | null {
   return ratio >= 0 && ratio <= 1 ? ratio : null;
 }
 
+const SAMPLERS = /^(parentbased_)?(always_on|always_off|traceidratio)$/;
+
+/** The variables of the sampler. They mean what they mean to all programs with OpenTelemetry. */
+function otlpSampler(sampler: string, part: string): Pick<OtlpTarget, "ratio" | "followsCaller"> | WrongOtlp {
+  const [, parent, kind] = SAMPLERS.exec(sampler === "" ? "parentbased_traceidratio" : sampler.toLowerCase()) ?? [];
+  if (kind === undefined) {
+    const expected = "always_on, always_off or traceidratio, each also with parentbased_ before it";
+    return { kind: "wrong", name: "OTEL_TRACES_SAMPLER", expected };
+  }
+  const followsCaller = parent !== undefined;
+  if (kind !== "traceidratio") return { ratio: kind === "always_on" ? 1 : 0, followsCaller };
+  const ratio = part === "" ? 1 : otlpRatio(part);
+  if (ratio === null) return { kind: "wrong", name: "OTEL_TRACES_SAMPLER_ARG", expected: "a number from 0 to 1" };
+  return { ratio, followsCaller };
+}
+
 /** Null: the environment names no collector. */
 export function readOtlp(environment: OtlpEnvironment): OtlpTarget | WrongOtlp | null {
   const of = (name: OtlpVariable): string => environment[name] ?? "";
@@ -227,12 +266,11 @@ export function readOtlp(environment: OtlpEnvironment): OtlpTarget | WrongOtlp |
   const ofTraces = of("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT");
   const variable = ofTraces === "" ? "OTEL_EXPORTER_OTLP_ENDPOINT" : "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT";
   if (of(variable) === "") return null;
-  const url = otlpTracesUrl(of(variable));
+  const url = ofTraces === "" ? otlpTracesUrl(of(variable)) : (partsOfUrl(ofTraces)?.join("") ?? null);
   if (url === null) return wrong(variable, "an http or https URL without a password, such as http://127.0.0.1:4318");
   const headers = otlpHeaders(of("OTEL_EXPORTER_OTLP_HEADERS"));
   if (headers === null) return wrong("OTEL_EXPORTER_OTLP_HEADERS", "name=value,name=value with values percent-encoded");
-  const part = of("OTEL_TRACES_SAMPLER_ARG");
-  const ratio = part === "" ? 1 : otlpRatio(part);
-  if (ratio === null) return wrong("OTEL_TRACES_SAMPLER_ARG", "a number from 0 to 1");
-  return { kind: "target", url, headers, ratio, service: of("OTEL_SERVICE_NAME") || null };
+  const sampler = otlpSampler(of("OTEL_TRACES_SAMPLER"), of("OTEL_TRACES_SAMPLER_ARG"));
+  if ("kind" in sampler) return sampler;
+  return { kind: "target", url, headers, ...sampler, service: of("OTEL_SERVICE_NAME") || null };
 }

@@ -108,8 +108,8 @@ export class Exchange {
 
   /** The primary follows what is decided here. */
   #enterTrace(spans: LocationSpans): void {
-    if (!hasSpans(this.#trace, spans.target.ratio, Math.random)) {
-      this.#trace ??= unsampledContext(newId);
+    if (!hasSpans(this.#trace, spans.target, Math.random)) {
+      this.#trace = unsampledContext(this.#trace, newId);
       return;
     }
     const place = tracePlaceOf(this.#trace, newId);

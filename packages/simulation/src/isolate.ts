@@ -4,6 +4,8 @@
  */
 import type { Random } from "@radical/history";
 import {
+  decodeFollowupReply,
+  encodeFollowupReply,
   type Entry,
   type ExecutionId,
   type FollowupResult,
@@ -562,5 +564,5 @@ function heardAnsweredBy(reply: Reply): Answered<HeardReply> {
 
 function followupAnsweredBy(reply: Reply): Answered<FollowupResult> {
   if (typeof reply !== "string" || reply === "not leading" || reply === "no connection") return UNANSWERED;
-  return { kind: "reply", reply };
+  return { kind: "reply", reply: decodeFollowupReply(encodeFollowupReply(reply)) };
 }

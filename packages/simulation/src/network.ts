@@ -1,5 +1,13 @@
 /** The messages between locations and the primary, and a network that delays, drops, duplicates and reorders them. */
-import type { ExecutionId, Followup, FollowupResult, Heard, HeardReply, LviReply, LviRequest } from "@radical/protocol";
+import type {
+  ExecutionId,
+  Followup,
+  FollowupVerdict,
+  Heard,
+  HeardReply,
+  LviReply,
+  LviRequest,
+} from "@radical/protocol";
 import type { Clock } from "./clock.ts";
 import type { FaultCounts } from "./faults.ts";
 
@@ -27,7 +35,7 @@ export interface ToLocation {
   readonly executionId: ExecutionId | null;
   /** Which of the location's sendings it answers. */
   readonly sending: number;
-  readonly reply: LviReply | FollowupResult | HeardReply | Unled;
+  readonly reply: LviReply | FollowupVerdict | HeardReply | Unled;
 }
 
 /** Probabilities of faults, and the longest usual delay. */

@@ -3,6 +3,8 @@ import { DynamoDBClient, GetItemCommand, PutItemCommand } from "@aws-sdk/client-
 import { AwsPrimary, DEFAULT_PRIMARY_SETTINGS } from "@radical/deploy/testing";
 import { openBackups, openTables } from "@radical/lvi-server";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { lookAtCopies } from "../../src/operate/doctor/copy-checks.ts";
+import { makeQuietTime } from "../../src/data/quiet-time.ts";
 import { type Finished, radical } from "../radical-process.ts";
 import { CREDENTIALS, hasPython, type Moto, startMoto } from "./moto.ts";
 
@@ -48,6 +50,17 @@ test.skipIf(!runs)(
     });
     const epoch = { epoch: { N: "7" }, beat: { N: "1" }, term_ms: { N: "5000" }, read_lease_ms: { N: "3000" } };
     await put({ kind: { S: "leadership" }, name: current, ...epoch });
+
+    const at = { servers: [], storage: `dynamodb:radical-shop-staging?region=${REGION}` };
+    const unprotected = await openTables({ prefix: "radical-shop-staging", region: REGION, protect: false });
+    await unprotected.provision();
+    unprotected.close();
+    // These are too young to be told of.
+    expect(await lookAtCopies(PREFIX, REGION, "production")).toEqual([]);
+    // No server is asked to have writes wait for nothing.
+    await expect(makeQuietTime(at, "staging", { json: true, yes: true })).rejects.toMatchObject({
+      code: "not_recoverable",
+    });
 
     const backups = await openBackups({ kind: "dynamodb", prefix: PREFIX, region: REGION }, { pollMs: 5 });
     const window = await backups.window();

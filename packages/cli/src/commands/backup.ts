@@ -22,7 +22,7 @@ export const backupCommand: Program = {
     subcommand(
       {
         name: "create",
-        words: "copy the database, beside a server that serves",
+        words: "copy the database, beside a server that serves; or have a deployment at AWS make a time to go back to",
         options: {
           ...COMMON,
           out: {
@@ -30,10 +30,14 @@ export const backupCommand: Program = {
             placeholder: "file",
             words: "the copy (default: a file named by the time, in the folder <database>.backups)",
           },
+          yes: YES,
         },
+        notes: `With --env, DynamoDB copies the tables by itself. A copy is whole if nothing was written about its time, so the server that
+leads has writes wait for some seven seconds. A timer may run the command in hours of little traffic, with --yes.`,
         examples: [
           ["radical backup create"],
           ["radical backup create --storage sqlite:/var/lib/radical/radical.sqlite --out /mnt/copies/monday.sqlite"],
+          ["radical backup create --env production"],
         ],
       },
       (options) => run(options, (work) => work.create(options)),

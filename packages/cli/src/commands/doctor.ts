@@ -37,8 +37,8 @@ project, or else the deployment that you name:
   how long writers wait for read leases
 
 With --env it finds all of that by the names of the environment. It also checks the logins at Cloudflare and AWS, their clocks,
-the Worker, the tables, and the other parts at AWS. Of a deployment's locations it sees only the one that requests from here
-arrive at.`,
+the Worker, the tables and the way back to a state of them, and the other parts at AWS. Of a deployment's locations it sees only
+the one that requests from here arrive at.`,
   exitCodes: ["all is well", "there are problems", "wrong usage"],
   examples: [
     ["radical doctor", "this machine, and radical dev if it runs"],

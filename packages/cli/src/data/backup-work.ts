@@ -16,6 +16,7 @@ import { confirmed } from "../terminal/confirm-changes.ts";
 import { createTerminal, print, type Terminal } from "../terminal/terminal.ts";
 import { asked, contentWords, timeOf } from "./backup-words.ts";
 import { findDeployedData } from "./deployed-data.ts";
+import { makeQuietTime } from "./quiet-time.ts";
 import { checkTablesChoice, listTables, restoreTables } from "./restore-tables.ts";
 
 export interface BackupOptions {
@@ -36,14 +37,22 @@ interface Backup {
 
 const NAME = /^(\d{4}-\d\d-\d\d)T(\d\d)-(\d\d)-(\d\d)Z\.sqlite$/;
 
-export async function create(options: BackupOptions & { readonly out: string | null }): Promise<void> {
+export async function create(
+  options: BackupOptions & { readonly out: string | null; readonly yes: boolean },
+): Promise<void> {
+  const { env, region, out } = options;
+  checkChoice(options);
+  if (env !== null) {
+    if (out !== null) throw usage("--out is the file of a copy, and tables at AWS are copied by DynamoDB.");
+    return makeQuietTime(await findDeployedData(await loadProject(options.project), env, region), env, options);
+  }
   const terminal = createTerminal({ quiet: options.json });
   const address = await addressOf(options);
   if (address.kind === "dynamodb")
     throw new CommandError(
       "copied_already",
       "DynamoDB copies its tables by itself, all the time, where point-in-time recovery is on.",
-      "radical backup list shows the times to which they can be restored.",
+      "radical backup list shows the times to which they can be restored. Name a deployment with --env, and its server makes one.",
       { exitCode: EXIT_USAGE },
     );
   const file = resolve(address.file);
@@ -171,9 +180,15 @@ async function backupsOf(file: string): Promise<readonly Backup[]> {
 }
 
 /** Throws a CommandError. */
-async function addressOf({ project, storage: named, env, region }: BackupOptions): Promise<StorageAddress> {
+function checkChoice({ storage, env, region }: Pick<BackupOptions, "storage" | "env" | "region">): void {
   checkRegion({ env, region });
-  if (env !== null && named !== null) throw usage("--env and --storage both name a storage.");
+  if (env !== null && storage !== null) throw usage("--env and --storage both name a storage.");
+}
+
+/** Throws a CommandError. */
+async function addressOf(options: BackupOptions): Promise<StorageAddress> {
+  checkChoice(options);
+  const { project, storage: named, env, region } = options;
   const storage = env === null ? named : await deployedStorage(project, env, region);
   if (storage === null)
     return { kind: "sqlite", file: join((await loadProject(project)).root, ".radical", "data.sqlite") };

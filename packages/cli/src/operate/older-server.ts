@@ -2,7 +2,7 @@
 import { askPrimary, type PrimaryAddress, PrimaryError } from "@radical/admin";
 import { CommandError } from "@radical/app/command-error";
 
-type What = "tasks" | "schedules" | "workflows" | "caches" | "metrics";
+type What = "tasks" | "schedules" | "workflows" | "caches" | "metrics" | "quiet times";
 
 /** The JSON of the primary's answer. Without a question the address is read. Throws a CommandError. */
 export async function answerOf<Answer>(
@@ -24,7 +24,7 @@ export async function explained<Answer>(what: What, request: () => Promise<Answe
   } catch (error) {
     if (error instanceof PrimaryError && error.answered === "not_found")
       throw new CommandError(
-        `no_${what}_there`,
+        `no_${what.replaceAll(" ", "_")}_there`,
         `The LVI server knows no ${what}: it is of an earlier version.`,
         "Bring it to the version of this command.",
       );

@@ -25,6 +25,7 @@ import {
   MODULES_PATH,
   MODULE_LIST_PATH,
   PROBE_PATH,
+  QUIET_PATH,
   REPLAY_WINDOW_MS,
   SAMPLES_PATH,
   SCHEDULES_PATH,
@@ -82,6 +83,7 @@ const RELAYED: Readonly<Record<Relayed, Passage>> = {
   [WORKFLOW_ORDERS_PATH]: QUESTION,
   [DATA_PATH]: { methods: ["POST"], limit: MAX_DATA_BYTES, isStreamed: true },
   [UPGRADE_PATH]: QUESTION,
+  [QUIET_PATH]: QUESTION,
 };
 
 const CONTENT_SUFFIX = "/content";

@@ -9,7 +9,7 @@ import { imageOf, serverImage, type ServerLayer } from "../image/server-image.ts
 import type { Image } from "../image/oci.ts";
 import { EcrRepository } from "./ecr-repository.ts";
 import { awsError } from "./aws-errors.ts";
-import { serverTag, TUNNEL_TAG } from "./image-tags.ts";
+import { serverTag, TUNNEL_TAG, tunnelTagIn } from "./image-tags.ts";
 import { type DeploymentName, primaryNames } from "./names.ts";
 import type { PlannedChange, PrimaryAccess } from "./primary-deployment.ts";
 import type { ServerStore, StoreStep } from "./server-store.ts";
@@ -42,14 +42,15 @@ export class ImageStore implements ServerStore {
     return (await this.#made()).sha256;
   }
 
-  async changes(_: PrimaryAccess, server: string): Promise<readonly PlannedChange[]> {
+  async changes(_: PrimaryAccess, server: string, template: string | null): Promise<readonly PlannedChange[]> {
+    const tunnel = (template === null ? null : tunnelTagIn(template)) ?? TUNNEL_TAG;
     const exists = await this.#repository.exists();
     const there = exists ? await this.#repository.tags() : new Set<string>();
     const make = (what: string, detail: string): PlannedChange => ({ kind: "make", what, detail });
     return [
       ...(exists ? [] : [make(`repository ${this.#name}`, "for the images of the machines")]),
       ...(there.has(serverTag(server)) ? [] : [make(`image ${short(server)}`, "the LVI server of this version")]),
-      ...(there.has(TUNNEL_TAG) ? [] : [make(`image of cloudflared ${TUNNEL_IMAGE.tag}`, "a copy of Cloudflare's")]),
+      ...(there.has(tunnel) ? [] : [make(`image of cloudflared${named(tunnel)}`, "a copy of Cloudflare's")]),
     ];
   }
 
@@ -115,6 +116,11 @@ export class ImageStore implements ServerStore {
   #made(): Promise<ServerLayer> {
     return (this.#layer ??= this.#make());
   }
+}
+
+/** Of another version nobody knows the name here. */
+function named(tunnel: string): string {
+  return tunnel === TUNNEL_TAG ? ` ${TUNNEL_IMAGE.tag}` : "";
 }
 
 function short(sha256: string): string {

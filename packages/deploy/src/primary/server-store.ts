@@ -14,8 +14,11 @@ export interface StoreStep {
 export interface ServerStore {
   /** SHA-256 by which the server of this version of Radical is known. */
   server(): Promise<string>;
-  /** Changes for things that are missing for machines that run this server. Changes nothing. */
-  changes(access: PrimaryAccess, server: string): Promise<readonly PlannedChange[]>;
+  /**
+   * Changes for things that are missing for machines that run this server. `template`: the one that is deployed, perhaps by another
+   * version; null: that of this version is to be. Changes nothing.
+   */
+  changes(access: PrimaryAccess, server: string, template: string | null): Promise<readonly PlannedChange[]>;
   /** They make it so, if the server is that of this version. */
   steps(access: PrimaryAccess): Promise<readonly StoreStep[]>;
   /** Once no machine is launched with another server. */

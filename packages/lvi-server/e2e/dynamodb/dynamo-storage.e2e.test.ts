@@ -85,7 +85,7 @@ describe.skipIf(!hasDynamoDbLocal())("DynamoDB", () => {
           log: createLog("silent", () => undefined),
           nowMs: () => 1_700_000_000_000,
         });
-        await storage.begin(1);
+        await storage.begin();
         return storage;
       };
       let storage = await openSealed();

@@ -15,7 +15,7 @@ import type { RunResult } from "./run.ts";
 
 /** The audit of a pending execution. */
 export interface Audit {
-  /** All that have come, in order: a location that hears no answer sends its followup again. */
+  /** Those that have come, in order: a location that hears no answer sends its followup again. */
   readonly followups: CalledFollowup[];
   /** How the first run ended, if that is not what the followups say; null: there was none. */
   first: string | null;
@@ -30,6 +30,9 @@ export type Verdict =
   | "forged"
   /** The two runs differ. */
   | "unlike";
+
+/** Most followups of one execution that wait and differ: an honest location has one, whatever it repeats. */
+const MOST_DIFFERENT = 3;
 
 /** Most units that are named as written otherwise. */
 const MOST_NAMED = 5;
@@ -65,6 +68,24 @@ export class Audits {
     const bytes = new CborWriter().array(2).text("audit").text(executionId).finish();
     return Number.parseInt(this.#hasher.hash(bytes).hash.slice(0, 8), 16) < this.#part * 2 ** 32;
   }
+}
+
+/**
+ * Keeps a followup that waits, and who is to hear of it. Followups that say the same are kept as one. False: it is not kept, since
+ * too many wait already.
+ */
+export function keepFollowup(
+  kept: CalledFollowup[],
+  { caller, followup }: CalledFollowup,
+  mostCallers: number,
+): boolean {
+  if (kept.length >= mostCallers) return false;
+  const different = [...new Set(kept.map((each) => each.followup))];
+  const hash = different.length === 0 ? null : hashOfEnded(followup);
+  const same = different.find((each) => hashOfEnded(each) === hash);
+  if (same === undefined && different.length >= MOST_DIFFERENT) return false;
+  kept.push({ caller, followup: same ?? followup });
+  return true;
 }
 
 export function judge(audit: Audit, result: RunResult): Verdict {

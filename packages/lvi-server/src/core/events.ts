@@ -9,7 +9,7 @@ import type {
   ExecutedCause,
   ExecutionId,
   Followup,
-  FollowupResult,
+  FollowupVerdict,
   LoggedLine,
   LviReply,
   LviRequest,
@@ -139,7 +139,7 @@ export type Effect =
   | {
       readonly kind: "followup-reply";
       readonly caller: CallerId;
-      readonly result: FollowupResult;
+      readonly result: FollowupVerdict;
       readonly after: readonly Fact[];
     }
   /** Read the intent of an execution, strongly consistent. */

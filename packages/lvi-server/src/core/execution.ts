@@ -17,7 +17,7 @@ import type {
   ExecutedCause,
   ExecutionId,
   Followup,
-  FollowupResult,
+  FollowupVerdict,
   LoggedLine,
   LviRequest,
   ModuleHash,
@@ -253,7 +253,7 @@ export interface Completing {
   /** Lines that are told when the completion is durable. */
   readonly logged: readonly LoggedLine[];
   /** Followups that are answered when the completion is durable. */
-  readonly followups: { readonly caller: CallerId; readonly result: FollowupResult }[];
+  readonly followups: { readonly caller: CallerId; readonly result: FollowupVerdict }[];
 }
 
 export interface Execution {

@@ -18,7 +18,7 @@ import {
   type DirectoryRow,
   entryOf,
   type ExecutionId,
-  type FollowupResult,
+  type FollowupVerdict,
   isSpan,
   type Key,
   type KeyInterval,
@@ -505,7 +505,7 @@ class Story {
       case "reply":
         return `${this.#names.get(effect.caller)} ← ${showReply(effect.reply)}`;
       case "followup-reply":
-        return `${this.#names.get(effect.caller)} ← ${effect.result satisfies FollowupResult}`;
+        return `${this.#names.get(effect.caller)} ← ${effect.result satisfies FollowupVerdict}`;
       case "look-up":
         return `look up ${nameOf(effect.executionId)}`;
       case "load":
@@ -3236,6 +3236,36 @@ describe("a followup that is audited", () => {
     expect(alarmsOf(story)).toEqual([`${FORGED}other writes of t/x; it was not applied`]);
   });
 
+  test("again and again: copies are kept once, and answered together", () => {
+    const story = audited();
+    for (let copy = 0; copy < 200; copy++) story.followup("A", C1, "x:=2");
+    // As many as may wait for an execution.
+    expect(story.said).toEqual(Array.from({ length: 101 }, () => "followup A ← not_covered"));
+    story.ran(did("x x:=2"));
+    story.completed();
+    expect(story.said).toEqual([
+      "complete A 2.1 pending x:=2",
+      ...Array.from({ length: 100 }, () => "followup A ← applied"),
+    ]);
+    expect(alarmsOf(story)).toEqual([]);
+  });
+
+  test("in more forms than may wait: the others are not covered", () => {
+    const story = audited();
+    for (const value of [3, 4, 5, 6, 2, 3]) story.followup("A", C1, `x:=${value}`);
+    expect(story.said).toEqual(["followup A ← not_covered", "followup A ← not_covered"]);
+    story.ran(did("x x:=2"));
+    story.ran(did("x x:=2"));
+    story.completed();
+    const forged = Array.from({ length: 3 }, () => "followup A ← forged");
+    expect(story.said.slice(-5)).toEqual([
+      "followup A ← applied",
+      ...forged.slice(1),
+      "followup A ← applied",
+      forged[0],
+    ]);
+  });
+
   test("and claims an end where the handler leaves its set: forged, and the execution runs near storage", () => {
     const story = audited();
     for (const _ of [1, 2]) story.ran({ kind: "undeclared", reason: "write of t/y" });
@@ -3253,6 +3283,24 @@ describe("a followup that is audited", () => {
     expect(story.said).toEqual(["complete A 2.1 pending x:=2", "followup A ← applied"]);
     expect(story.notes).toContain("audit_given_up");
     expect([alarmsOf(story), story.isIdle]).toEqual([[], true]);
+  });
+
+  test.each([
+    ["stopped", { kind: "killed", reason: "too long" }],
+    ["crowded out", { kind: "crowded-out" }],
+  ] as const)("and differs from a first run, and whose second run is %s: the run is tried again", (_, stopped) => {
+    const story = withPendingWrite({ auditedPart: 1 });
+    story.followup("A", C1, "x:=9");
+    story.ran(did("x x:=2"));
+    story.ran(stopped);
+    expect(story.said).toEqual(["run declared on x=1", "run declared on x=1"]);
+    expect(story.notes).not.toContain("audit_given_up");
+    story.passes(1_000);
+    story.ran(did("x x:=2"));
+    story.completed();
+    expect(story.said).toEqual(["run declared on x=1", "complete A 2.1 pending x:=2", "followup A ← forged"]);
+    expect(alarmsOf(story)).toContain(`${FORGED}other writes of t/x; it was not applied`);
+    expect(story.storedValue("x")).toBe("2");
   });
 
   test("while a re-execution runs already: that run is the audit", () => {

@@ -30,7 +30,7 @@ import {
   type ExecutedCause,
   type ExecutionId,
   type Followup,
-  type FollowupResult,
+  type FollowupVerdict,
   isSpan,
   lanesOf,
   type LoggedLine,
@@ -69,7 +69,7 @@ import {
 } from "@radical/protocol";
 import { adoptionOrder } from "./adoption.ts";
 import { AnsweredRequests } from "./answered-requests.ts";
-import { type Audit, Audits, differences, hashOfEnded, judge } from "./audits.ts";
+import { type Audit, Audits, differences, hashOfEnded, judge, keepFollowup } from "./audits.ts";
 import { withBlobNames } from "./blob-names.ts";
 import { Budgets } from "./budgets.ts";
 import { Cancellations } from "./cancellations.ts";
@@ -1370,7 +1370,7 @@ export class LviCore {
   }
 
   #followup(caller: CallerId, followup: Followup): void {
-    const answer = (result: FollowupResult, note: NoteName): void => {
+    const answer = (result: FollowupVerdict, note: NoteName): void => {
       this.#effects.push({ kind: "followup-reply", caller, result, after: NO_FACTS });
       this.#note(note, { id: followup.executionId });
     };
@@ -1410,15 +1410,19 @@ export class LviCore {
       answer("not_covered", "followup_not_covered");
       return this.#replay(execution, "followup_not_covered");
     }
+    const { maxCallers } = this.#options;
     // variant: followup-behind
     if (execution.ahead.size > 0) {
-      phase.early.push({ caller, followup });
+      if (!keepFollowup(phase.early, { caller, followup }, maxCallers))
+        return answer("not_covered", "followup_not_covered");
       for (const first of execution.ahead) this.#replay(first, "own_write");
       return;
     }
     // variant: followup-audited
     if (this.#audits.wants(phase)) {
-      (phase.audit ??= { followups: [], first: null }).followups.push({ caller, followup });
+      const { followups } = (phase.audit ??= { followups: [], first: null });
+      if (!keepFollowup(followups, { caller, followup }, maxCallers))
+        return answer("not_covered", "followup_not_covered");
       return this.#replay(execution, "audit");
     }
     this.#note("followup_applied", execution);
@@ -1544,7 +1548,8 @@ export class LviCore {
     assert(first !== undefined, "an audit has a followup");
     // variant: audit-stopped
     if (result.kind === "killed" || result.kind === "crowded-out") {
-      if (this.#audits.isMust(pending.intent)) return false;
+      // A followup that differs from a run waits for another run: its location may lie, and have chosen what stops the runs.
+      if (audit.first !== null || this.#audits.isMust(pending.intent)) return false;
       this.#note("audit_given_up", execution);
       pending.audit = null;
       pending.kills++;

@@ -260,6 +260,11 @@ export function checkUpgradeOrder({ to }: Asked, schema: SchemaState | null): vo
     throw new MalformedError(`the upgrade of this server leads to schema ${schema.newest}, not ${String(to)}`);
 }
 
+/** Nobody pauses writes by mistake. Throws a MalformedError. */
+export function checkQuietOrder({ pauseWrites }: Asked): void {
+  if (pauseWrites !== true) throw new MalformedError("pauseWrites is not true");
+}
+
 /** Throws a MalformedError. */
 export function readTimeMove({ aheadMs }: Asked): TimeMove {
   if (!isNumberIn(aheadMs, 0, MAX_AHEAD_MS)) throw new MalformedError(`aheadMs is not a number up to ${MAX_AHEAD_MS}`);

@@ -1,6 +1,6 @@
 import { REPLAY_WINDOW_MS } from "@radical/protocol";
 import { expect, test } from "vitest";
-import { AskedOnce } from "./asked-once.ts";
+import { AskedOnce, ListenedOnce } from "./asked-once.ts";
 
 const SINCE_MS = 1_000_000;
 const nonce = (number: number): string => number.toString(16).padStart(32, "0");
@@ -50,4 +50,57 @@ test("when the memory is full nothing is answered until it has room", () => {
   expect(ask(3, 2)).toThrow(expect.objectContaining({ code: "primary_busy" }));
   expect(ask(1, 2)).toThrow(unauthorized("answered before"));
   expect(ask(3, 3 * REPLAY_WINDOW_MS)).not.toThrow();
+});
+
+/** Questions of listeners, signed at a time of the wall clock that shows the same as the monotonic one. */
+class Listening {
+  readonly #once: ListenedOnce;
+  answered = 0;
+
+  constructor(most?: number) {
+    this.#once = new ListenedOnce(most);
+  }
+
+  ask(signature: string, atMs: number, { keyId = "a", signedAtMs = atMs, isRefused = false } = {}): () => void {
+    return () =>
+      this.#once.answer({ keyId, timeMs: signedAtMs, signature }, atMs, atMs, () => {
+        if (isRefused) throw new Error("too many listen");
+        this.answered++;
+      });
+  }
+}
+
+test("a question of a listener is answered once, for as long as its signature counts", () => {
+  const listening = new Listening();
+  expect(listening.ask("aa", 0)).not.toThrow();
+  for (const atMs of [0, REPLAY_WINDOW_MS]) {
+    expect(listening.ask("aa", atMs, { signedAtMs: 0 })).toThrow(unauthorized("answered before"));
+    expect(listening.ask("AA", atMs, { signedAtMs: 0 })).toThrow(unauthorized("answered before"));
+  }
+  // Signed ahead of time, it counts longer.
+  expect(listening.ask("bb", 0, { signedAtMs: REPLAY_WINDOW_MS })).not.toThrow();
+  expect(listening.ask("bb", 2 * REPLAY_WINDOW_MS, { signedAtMs: REPLAY_WINDOW_MS })).toThrow(
+    unauthorized("answered before"),
+  );
+  expect(listening.answered).toBe(2);
+});
+
+test("a question of a listener that was refused takes no room, and may be asked again", () => {
+  const listening = new Listening(1);
+  for (const signature of ["aa", "bb", "cc", "aa"])
+    expect(listening.ask(signature, 0, { isRefused: true })).toThrow("too many listen");
+  expect(listening.ask("aa", 1)).not.toThrow();
+  expect(listening.ask("bb", 1)).toThrow(expect.objectContaining({ code: "primary_busy" }));
+  // Each key has room of its own, and one that was signed a window ago takes it for less time.
+  expect(listening.ask("bb", 1, { keyId: "b", signedAtMs: 1 - REPLAY_WINDOW_MS })).not.toThrow();
+  expect(listening.ask("cc", 1 + REPLAY_WINDOW_MS, { keyId: "b" })).not.toThrow();
+  expect(listening.answered).toBe(3);
+});
+
+test("as many as may listen find room for all of their questions", () => {
+  const listening = new Listening();
+  const [listeners, everyMs] = [2_048, 25_000];
+  for (let round = 0; round * everyMs < 4 * REPLAY_WINDOW_MS; round++)
+    for (let each = 0; each < listeners; each++) listening.ask(`${round}/${each}`, round * everyMs)();
+  expect(listening.answered).toBe(listeners * Math.ceil((4 * REPLAY_WINDOW_MS) / everyMs));
 });

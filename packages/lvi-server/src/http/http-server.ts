@@ -10,7 +10,7 @@ import {
   encodeFollowupReply,
   encodeHeardReply,
   encodeLviReply,
-  type FollowupResult,
+  type FollowupVerdict,
   type HeardReply,
   type ListedModule,
   type IndexList,
@@ -25,6 +25,7 @@ import {
   MAX_DATA_BYTES,
   type ModuleHash,
   type ModuleList,
+  type QuietSecond,
   RadicalError,
   type ScheduleAnswer,
   type ScheduleList,
@@ -46,7 +47,6 @@ import {
   type TaskList,
   type TaskOrderAnswer,
   type TimeMove,
-  SIGNATURE_HEADER,
 } from "@radical/protocol";
 import type { Engine } from "../engine.ts";
 import { armed, type Failpoint, failpoint } from "../failpoints.ts";
@@ -56,6 +56,7 @@ import { orderCaches } from "../worker-caches.ts";
 import { RELEASE } from "../release.ts";
 import type { SchemaState } from "../storage/storage.ts";
 import {
+  checkQuietOrder,
   checkUpgradeOrder,
   livesAnswer,
   logAnswer,
@@ -65,7 +66,7 @@ import {
 } from "./administration.ts";
 import { readAlarm } from "./alarms.ts";
 import { administrativeClaimOf, checkBody } from "./administrative-requests.ts";
-import { AskedOnce, LatelyAsked } from "./asked-once.ts";
+import { AskedOnce, ListenedOnce } from "./asked-once.ts";
 import { type Claim, claimOf, verify } from "./authentication.ts";
 import type { KeyRing } from "./keys.ts";
 import { jsonOf } from "./json-body.ts";
@@ -122,6 +123,8 @@ export interface Serving {
   readonly hasModule: (hash: ModuleHash) => boolean;
   /** Moves the storage to the newest schema. Rejects with a StorageError. */
   readonly finishUpgrade: () => Promise<SchemaState>;
+  /** Has writes wait for a quiet time. Rejects with a RadicalError. */
+  readonly makeQuietTime: () => Promise<QuietSecond>;
   /** Checks a module, makes it durable and known. Throws a RadicalError. */
   readonly registerModule: (
     hash: ModuleHash,
@@ -171,8 +174,7 @@ interface Surroundings extends HttpOptions {
   /** Of bodies that are not complete. */
   readonly receiving: { bytes: number };
   readonly askedOnce: AskedOnce;
-  /** Signatures of the questions of locations that listen. */
-  readonly listened: LatelyAsked;
+  readonly listened: ListenedOnce;
   readonly lines: Streaming;
   /** Does it with all else of this turn of the event loop, once all sockets were read. */
   readonly together: (what: () => void) => void;
@@ -190,7 +192,7 @@ export function createHttpServer(options: HttpOptions): Server {
     sinceMs: now(),
     receiving: { bytes: 0 },
     askedOnce: new AskedOnce({ deployment }),
-    listened: new LatelyAsked(),
+    listened: new ListenedOnce(),
     lines: { heartbeatMs, unread: new UnreadBytes(unreadBytes) },
     together: inTurns(),
     streaming,
@@ -353,7 +355,7 @@ function perform(route: Route, options: Surroundings, exchange: Exchange): void 
     case "followup":
       return receive(options, exchange, MAX_MESSAGE_BYTES, (body) => {
         failpoint("http.followup-received");
-        const answered = (result: FollowupResult): void => {
+        const answered = (result: FollowupVerdict): void => {
           const bytes = encodeFollowupReply(result);
           failpoint("http.followup-reply-made");
           answer({ status: 200, body: bytes, type: CBOR });
@@ -367,12 +369,13 @@ function perform(route: Route, options: Surroundings, exchange: Exchange): void 
         serving(options).engine.workflow(question, { answered: guarded(answered, fail), failed: fail });
       });
     case "updates":
-      return receive(options, exchange, MAX_QUESTION_BYTES, (body) => {
-        const { metrics, lines, listened } = options;
-        // In hexadecimal digits, of either case.
-        listened.check(String(exchange.request.headers[SIGNATURE_HEADER]).toLowerCase(), performance.now());
+      return receive(options, exchange, MAX_QUESTION_BYTES, (body, checked) => {
+        if (checked.of !== "location") throw new Error("Broken invariant: only locations listen");
+        const { metrics, lines, listened, now } = options;
         const sent = (bytes: number): void => metrics.updateBytes(bytes);
-        const stream = listeningAnswer(serving(options).engine, body, lines, sent);
+        const stream = listened.answer(checked.claim, now(), performance.now(), () =>
+          listeningAnswer(serving(options).engine, body, lines, sent),
+        );
         answer({ status: 200, stream });
       });
     case "heard":
@@ -480,6 +483,13 @@ function perform(route: Route, options: Surroundings, exchange: Exchange): void 
         serving(options)
           .finishUpgrade()
           .then((schema) => answer(json(200, upgradeStatus(schema))), fail);
+      });
+    case "quiet":
+      return receiveQuestion(options, exchange, (asked) => {
+        checkQuietOrder(asked);
+        serving(options)
+          .makeQuietTime()
+          .then((second) => answer(json(200, second)), fail);
       });
     case "time":
       return receiveQuestion(options, exchange, (asked) => {
@@ -651,7 +661,12 @@ type Checked =
  * `take` gets the whole body, if it is small enough and signed with a key for this path; what it throws fails the exchange.
  * While this server does not serve nothing is looked at, and nothing kept, unless it is asked about itself.
  */
-function receive(options: Surroundings, exchange: Exchange, most: number, take: (body: Uint8Array) => void): void {
+function receive(
+  options: Surroundings,
+  exchange: Exchange,
+  most: number,
+  take: (body: Uint8Array, checked: Checked) => void,
+): void {
   const { keys, now, metrics, receiving, receivingBytes, state } = options;
   // A body that never has room is not sent again.
   const limit = Math.min(most, receivingBytes);
@@ -675,7 +690,7 @@ function receive(options: Surroundings, exchange: Exchange, most: number, take: 
       if (checked.of === "location") verify(checked.claim, method, request.url ?? "", body);
       else takeOnce(options, checked.claim, body, exchange);
       metrics.signed(checked.claim.keyId);
-      take(body);
+      take(body, checked);
     } catch (error) {
       fail(error);
     }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Keys } from "./keys.ts";
-import { firstKeys, followKeys } from "./keys-parameter.ts";
+import { firstKeys, followKeys, parameterIn } from "./keys-parameter.ts";
 
 const KEY = "a:00112233445566778899aabbccddeeff";
 const OTHER = "b:ffeeddccbbaa99887766554433221100";
@@ -48,8 +48,38 @@ test("looks are one after the other, and somebody who asks for one is told in an
   const told = follower();
   const look = followKeys(source, KEY, told);
   await Promise.all([look(true), look(false), look(false), look(true)]);
-  expect(source.looks()).toBe(4);
-  expect(told.told).toEqual(["keys a", "keys b", "keys b"]);
+  // One that nobody has asked for is left out while another is under way.
+  expect(source.looks()).toBe(2);
+  expect(told.told).toEqual(["keys a", "keys b"]);
+  await look(false);
+  expect(source.looks()).toBe(3);
+});
+
+test("a client that hangs is given up, and the next look asks again", async () => {
+  const looks: AbortController[] = [];
+  let isHanging = true;
+  const ask = (signal: AbortSignal): Promise<string> =>
+    isHanging
+      ? new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("aborted"))))
+      : Promise.resolve(OTHER);
+  const source = parameterIn(ask, "keys", () => {
+    const patience = new AbortController();
+    looks.push(patience);
+    return patience.signal;
+  });
+  const told = follower();
+  const look = followKeys(source, KEY, told);
+  const hanging = look(false);
+  for (let timed = 0; timed < 5; timed++) void look(false);
+  const asked = look(true);
+  // The read begins in a later turn.
+  await Promise.resolve();
+  expect(looks).toHaveLength(1);
+  isHanging = false;
+  looks[0]!.abort();
+  await Promise.all([hanging, asked]);
+  expect(looks).toHaveLength(2);
+  expect(told.told).toEqual(["unread aborted", "keys b"]);
 });
 
 test("without a first look there are no keys", async () => {

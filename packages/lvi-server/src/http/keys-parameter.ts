@@ -6,6 +6,9 @@ import { type Keys, parseKeys } from "./keys.ts";
 
 const CLIENT = "@aws-sdk/client-ssm";
 
+/** A look that takes longer has failed. */
+const LOOK_MS = 10_000;
+
 /** The one parameter. The region is that of the AWS SDK: AWS_REGION. */
 export interface KeysParameter {
   readonly read: () => Promise<string>;
@@ -14,10 +17,25 @@ export interface KeysParameter {
 export async function openKeysParameter(name: string): Promise<KeysParameter> {
   const { GetParametersCommand, SSMClient } = await clientModule();
   const client = new SSMClient({});
+  return parameterIn(
+    async (abortSignal) => {
+      const command = new GetParametersCommand({ Names: [name], WithDecryption: true });
+      return (await client.send(command, { abortSignal })).Parameters?.[0]?.Value;
+    },
+    name,
+    () => AbortSignal.timeout(LOOK_MS),
+  );
+}
+
+/** `ask` rejects when its signal is aborted. `patience`: the signal of a look that begins now. */
+export function parameterIn(
+  ask: (signal: AbortSignal) => Promise<string | undefined>,
+  name: string,
+  patience: () => AbortSignal,
+): KeysParameter {
   return {
     read: async () => {
-      const { Parameters } = await client.send(new GetParametersCommand({ Names: [name], WithDecryption: true }));
-      const value = Parameters?.[0]?.Value;
+      const value = await ask(patience());
       if (value === undefined) throw new Error(`There is no parameter ${name}.`);
       return value;
     },
@@ -53,7 +71,7 @@ export interface KeysFollower {
   readonly onUnread: (reason: string) => void;
 }
 
-/** Gives the function that looks. Looks are one after the other. */
+/** Gives the function that looks. Looks are one after the other: one for which nobody has asked is left out while another is under way. */
 export function followKeys(
   parameter: KeysParameter,
   text: string,
@@ -61,6 +79,7 @@ export function followKeys(
 ): (isAsked: boolean) => Promise<void> {
   let before = text;
   let last = Promise.resolve();
+  let underWay = 0;
   const look = async (isAsked: boolean): Promise<void> => {
     let fresh: string;
     try {
@@ -76,5 +95,9 @@ export function followKeys(
       onWrong(error instanceof Error ? error.message : String(error));
     }
   };
-  return (isAsked) => (last = last.then(() => look(isAsked)));
+  return (isAsked) => {
+    if (!isAsked && underWay > 0) return last;
+    underWay++;
+    return (last = last.then(() => look(isAsked)).finally(() => underWay--));
+  };
 }

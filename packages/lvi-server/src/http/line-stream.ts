@@ -48,11 +48,13 @@ export class LineStream {
     response.on("error", () => undefined);
   }
 
-  /** False: too much waits already. `line` ends in a line feed. */
-  write(line: string): boolean {
-    if (this.#response.writableEnded || this.#response.writableLength > this.#maxWaitingBytes) return false;
-    this.#count(this.#response.writableLength);
-    if (this.#unread?.hasRoom(this.#counted, line.length) === false) return false;
+  /** False: too much waits already. `line` ends in a line feed. `bytes`: its length in UTF-8. */
+  write(line: string, bytes = Buffer.byteLength(line)): boolean {
+    const waiting = this.#response.writableLength;
+    if (this.#response.writableEnded || waiting > this.#maxWaitingBytes) return false;
+    // Node tells of no end of a short wait.
+    this.#count(waiting);
+    if (this.#unread?.hasRoom(waiting, bytes) === false) return false;
     this.#response.write(line);
     this.#count(this.#response.writableLength);
     return true;

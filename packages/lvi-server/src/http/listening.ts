@@ -18,15 +18,15 @@ export function listeningAnswer(
   const question = checkListeningQuestion(jsonOf(body));
   let stream: LineStream | null = null;
   /** Lines that have come before the answer has begun, and whether its end has. */
-  const early: string[] = [];
+  const early: { readonly line: string; readonly bytes: number }[] = [];
   let isOver = false;
-  const write = (to: LineStream, line: string): boolean => {
-    const isSent = to.write(line);
-    if (isSent) sent(Buffer.byteLength(line));
+  const write = (to: LineStream, line: string, bytes: number): boolean => {
+    const isSent = to.write(line, bytes);
+    if (isSent) sent(bytes);
     return isSent;
   };
   const stop = engine.listen(question, {
-    tell: (line) => (stream === null ? early.push(line) > 0 : write(stream, line)),
+    tell: (line, bytes) => (stream === null ? early.push({ line, bytes }) > 0 : write(stream, line, bytes)),
     end: () => {
       isOver = true;
       stream?.end();
@@ -41,7 +41,7 @@ export function listeningAnswer(
       stop();
     };
     stream = new LineStream(response, { ...streaming, maxWaitingBytes: MAX_WAITING_BYTES, onClose });
-    for (const line of early.splice(0)) write(stream, line);
+    for (const { line, bytes } of early.splice(0)) write(stream, line, bytes);
     if (isOver) stream.end();
   };
 }

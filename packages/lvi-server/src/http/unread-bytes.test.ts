@@ -15,7 +15,7 @@ class SlowResponse extends EventEmitter {
   writeHead(): void {}
   flushHeaders(): void {}
   write(line: string): void {
-    if (!this.readsOn) this.writableLength += line.length;
+    if (!this.readsOn) this.writableLength += Buffer.byteLength(line);
   }
   reads(): void {
     this.writableLength = 0;
@@ -50,6 +50,15 @@ test("slow readers lose lines at the half of the bound, and who keeps up goes on
   expect([slow!.stream.write(LINE), other!.stream.write(LINE)]).toEqual([true, true]);
   for (const { response } of [slow!, other!, fast!]) response.close();
   expect(unread.all).toBe(0);
+});
+
+test("a line counts with its bytes, whatever letters it has", () => {
+  const unread = new UnreadBytes(1_000);
+  // Of 151 bytes, in 51 units of UTF-16.
+  const line = `${"語".repeat(50)}\n`;
+  const written = streamsOn(unread, 7).map(({ stream }) => stream.write(line));
+  expect(written).toEqual([true, true, true, true, true, true, false]);
+  expect(unread.all).toBe(906);
 });
 
 test("whatever is written and read, all together stay within the bound, and nothing is left at the end", () => {

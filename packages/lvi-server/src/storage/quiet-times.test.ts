@@ -1,19 +1,35 @@
 import { expect, test } from "vitest";
 import { QuietTimes, type QuietTime, wholeSecond } from "./quiet-times.ts";
-import type { Storage } from "./storage.ts";
+import { type Storage, StorageError } from "./storage.ts";
 
 class World {
   monotonicMs = 0;
   wallMs = 1_000_000;
   readonly kept: QuietTime[] = [];
+  /** Another server leads, so nothing is kept. */
+  isReplaced = false;
   /** Ends the write that is under way. */
   end: (() => void) | null = null;
-  readonly times = new QuietTimes({ monotonicMs: () => this.monotonicMs, wallMs: () => this.wallMs }, (quiet) =>
-    this.kept.push(quiet),
+  /** Writes that storage was asked for. */
+  begun = 0;
+  readonly #timers = new Set<{ readonly atMs: number; readonly ring: () => void }>();
+  readonly times = new QuietTimes(
+    {
+      monotonicMs: () => this.monotonicMs,
+      wallMs: () => this.wallMs,
+      wait: (ms) => new Promise((ring) => this.#timers.add({ atMs: this.monotonicMs + ms, ring })),
+    },
+    (quiet) => {
+      if (!this.isReplaced) this.kept.push(quiet);
+      return Promise.resolve(!this.isReplaced);
+    },
   );
   readonly storage = this.times.observing({
     isExclusive: false,
-    storeIntent: () => new Promise((resolve) => (this.end = () => resolve({ kind: "stored" }))),
+    storeIntent: () => {
+      this.begun++;
+      return new Promise((resolve) => (this.end = () => resolve({ kind: "stored" })));
+    },
     lookUp: () => Promise.resolve(null),
     renewLeadership: () => Promise.resolve(true),
   } as unknown as Storage);
@@ -21,6 +37,11 @@ class World {
   pass(ms: number): void {
     this.monotonicMs += ms;
     this.wallMs += ms;
+    for (const timer of this.#timers) {
+      if (timer.atMs > this.monotonicMs) continue;
+      this.#timers.delete(timer);
+      timer.ring();
+    }
   }
 
   async write(tookMs: number): Promise<void> {
@@ -83,6 +104,79 @@ test("nothing is kept of a time in which the clock was set", async () => {
   world.wallMs -= 5_000;
   world.times.look();
   expect(world.kept).toEqual([]);
+});
+
+/** All that can go on without time has gone on. */
+const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+test("a pause lets writes end, has others wait for seven seconds, and keeps that time", async () => {
+  const world = new World();
+  const first = world.storage.storeIntent(1, {} as never);
+  const endOfFirst = world.end;
+  const pause = world.times.pause();
+  // Another question meanwhile gets the same one.
+  expect(world.times.pause()).toBe(pause);
+  const second = world.storage.storeIntent(1, {} as never);
+  world.pass(500);
+  await settled();
+  expect(world.begun).toBe(1);
+  endOfFirst?.();
+  await first;
+  await settled();
+  world.pass(6_999);
+  await settled();
+  expect([world.begun, world.kept]).toEqual([1, []]);
+  await world.storage.lookUp(1, "a" as never);
+  await world.storage.renewLeadership(1, 1_000);
+  world.pass(1);
+  expect(await pause).toBe(1_004_000);
+  expect(world.kept).toEqual([{ fromMs: 1_000_500, untilMs: 1_007_500 }]);
+  await settled();
+  expect(world.begun).toBe(2);
+  world.end?.();
+  await second;
+});
+
+test("a pause of a storage that has been quiet for long takes no time, whatever was kept shortly before", async () => {
+  const world = new World();
+  await world.write(0);
+  world.pass(8_000);
+  await world.write(0);
+  world.pass(9_000);
+  expect(await world.times.pause()).toBe(1_014_000);
+  expect(world.kept).toEqual([
+    { fromMs: 1_000_000, untilMs: 1_008_000 },
+    { fromMs: 1_008_000, untilMs: 1_017_000 },
+  ]);
+});
+
+test.each([
+  ["a write does not end", { end: false, set: 0, isReplaced: false }, /under way for 10 s/],
+  ["the clock is set", { end: true, set: 2_000, isReplaced: false }, /clock of the server was set/],
+  ["another server leads", { end: true, set: 0, isReplaced: true }, /another server leads/],
+])("a pause is given up when %s, and writes go on", async (_, { end, set, isReplaced }, why) => {
+  const world = new World();
+  world.isReplaced = isReplaced;
+  const first = world.storage.storeIntent(1, {} as never);
+  const endOfFirst = world.end;
+  const pause = world.times.pause();
+  const failure = pause.then(
+    () => null,
+    (error: unknown) => error,
+  );
+  if (end) endOfFirst?.();
+  await settled();
+  const second = world.storage.storeIntent(1, {} as never);
+  world.wallMs += set;
+  world.pass(10_000);
+  expect(await failure).toBeInstanceOf(StorageError);
+  expect(String(await failure)).toMatch(why);
+  expect(world.kept).toEqual([]);
+  await settled();
+  expect(world.begun).toBe(2);
+  world.end?.();
+  endOfFirst?.();
+  await Promise.all([first, second]);
 });
 
 test("the last whole second that is far enough from both ends", () => {

@@ -5,7 +5,7 @@
  *
  * The server that leads knows of all writes of its own, and nobody else writes.
  */
-import type { Storage } from "./storage.ts";
+import { type Storage, StorageError } from "./storage.ts";
 
 /** From the end of the last write to the next one, by the wall clock. */
 export interface QuietTime {
@@ -21,6 +21,8 @@ const SHORTEST_MS = 2 * QUIET_MARGIN_MS + 1_000;
 export const LOOK_MS = 60_000;
 /** By more than this a clock is set, and does not go wrong. */
 const SET_MS = 500;
+/** Writes that are under way may take so long before a pause is given up. */
+const DRAIN_MS = 10_000;
 
 /** These change nothing that a transaction changes too. */
 const APART: readonly (keyof Storage)[] = ["readLeadership", "renewLeadership", "nameReadLeases", "useModule"];
@@ -47,20 +49,31 @@ const SILENT: ReadonlySet<string> = new Set([...APART, ...READS]);
 export interface QuietClock {
   monotonicMs(): number;
   wallMs(): number;
+  /** Resolves after that time. Rejects when it is aborted. */
+  wait(ms: number, signal?: AbortSignal): Promise<void>;
+}
+
+interface Instant {
+  readonly monotonicMs: number;
+  readonly wallMs: number;
 }
 
 export class QuietTimes {
   readonly #clock: QuietClock;
-  readonly #keep: (quiet: QuietTime) => void;
+  readonly #keep: (quiet: QuietTime) => Promise<boolean>;
   /** Writes that storage has not answered. */
   #writes = 0;
   /** Null: a write is under way, or nobody has led from here yet. */
-  #since: { readonly monotonicMs: number; readonly wallMs: number } | null = null;
+  #since: Instant | null = null;
+  /** Until it has ended, no write begins. Null: none is wanted. */
+  #pause: Promise<number> | null = null;
+  /** Of a pause that waits until no write is under way. */
+  #drained: (() => void) | null = null;
   /** When the last quiet time began that is kept, by the monotonic clock. */
   #keptSinceMs = -Infinity;
 
-  /** `keep` is called with the same beginning again while a quiet time goes on. */
-  constructor(clock: QuietClock, keep: (quiet: QuietTime) => void) {
+  /** `keep` is called with the same beginning again while a quiet time goes on. It resolves to whether the time is kept, and never rejects. */
+  constructor(clock: QuietClock, keep: (quiet: QuietTime) => Promise<boolean>) {
     this.#clock = clock;
     this.#keep = keep;
   }
@@ -82,7 +95,47 @@ export class QuietTimes {
     if (this.#since !== null) this.#note(this.#since);
   }
 
+  /**
+   * Has writes wait until a quiet time is long enough, and keeps it. Resolves to a whole second of it, in milliseconds since the epoch.
+   * A question that comes meanwhile gets the same one. Rejects with a StorageError if none came about.
+   */
+  pause(): Promise<number> {
+    this.#pause ??= this.#paused().finally(() => (this.#pause = null));
+    return this.#pause;
+  }
+
+  async #paused(): Promise<number> {
+    await this.#drain();
+    this.#since ??= this.#now;
+    const since = this.#since;
+    const leftMs = (): number => SHORTEST_MS - (this.#now.monotonicMs - since.monotonicMs);
+    // oxlint-disable-next-line no-await-in-loop -- a timer may ring a little early
+    while (leftMs() > 0) await this.#clock.wait(Math.ceil(leftMs()));
+    const quiet = this.#quietSince(since);
+    const second = quiet === null ? null : wholeSecond([quiet], quiet.untilMs);
+    if (quiet === null || second === null)
+      throw new StorageError("none", "the clock of the server was set meanwhile, so nobody knows which time it was");
+    this.#keptSinceMs = since.monotonicMs;
+    if (await this.#keep(quiet)) return second;
+    throw new StorageError("none", "the quiet time was not kept: storage has failed, or another server leads");
+  }
+
+  /** Until no write is under way. None begins meanwhile. */
+  async #drain(): Promise<void> {
+    if (this.#writes === 0) return;
+    const timer = new AbortController();
+    const drained = new Promise<void>((resolve) => (this.#drained = resolve));
+    const late = this.#clock.wait(DRAIN_MS, timer.signal).catch(() => {});
+    await Promise.race([drained, late]);
+    this.#drained = null;
+    timer.abort();
+    if (this.#writes > 0)
+      throw new StorageError("none", `a write has been under way for ${DRAIN_MS / 1_000} s: storage does not answer`);
+  }
+
   async #during(write: () => unknown): Promise<unknown> {
+    // oxlint-disable-next-line no-await-in-loop -- one pause may follow another
+    while (this.#pause !== null) await this.#pause.catch(() => {});
     if (this.#writes++ === 0 && this.#since !== null) {
       this.#note(this.#since);
       this.#since = null;
@@ -90,23 +143,31 @@ export class QuietTimes {
     try {
       return await write();
     } finally {
-      if (--this.#writes === 0) this.#since = this.#now;
+      if (--this.#writes === 0) {
+        this.#since = this.#now;
+        this.#drained?.();
+      }
     }
   }
 
-  #note(since: { readonly monotonicMs: number; readonly wallMs: number }): void {
-    const now = this.#now;
-    const lastedMs = now.monotonicMs - since.monotonicMs;
-    if (lastedMs < SHORTEST_MS) return;
-    // By a clock that was set meanwhile nobody can tell which time it was.
-    if (Math.abs(now.wallMs - since.wallMs - lastedMs) > SET_MS) return;
+  #note(since: Instant): void {
+    const quiet = this.#quietSince(since);
+    if (quiet === null) return;
     const isNew = since.monotonicMs !== this.#keptSinceMs;
     if (isNew && since.monotonicMs - this.#keptSinceMs < LOOK_MS) return;
     this.#keptSinceMs = since.monotonicMs;
-    this.#keep({ fromMs: since.wallMs, untilMs: now.wallMs });
+    void this.#keep(quiet);
   }
 
-  get #now(): { readonly monotonicMs: number; readonly wallMs: number } {
+  /** Until now; null: it is too short, or nobody can tell which time it was. */
+  #quietSince(since: Instant): QuietTime | null {
+    const now = this.#now;
+    const lastedMs = now.monotonicMs - since.monotonicMs;
+    const isSet = Math.abs(now.wallMs - since.wallMs - lastedMs) > SET_MS;
+    return lastedMs < SHORTEST_MS || isSet ? null : { fromMs: since.wallMs, untilMs: now.wallMs };
+  }
+
+  get #now(): Instant {
     return { monotonicMs: this.#clock.monotonicMs(), wallMs: this.#clock.wallMs() };
   }
 }

@@ -106,7 +106,8 @@ export async function checkBackup(file: string): Promise<BackupContent> {
 
 /**
  * Puts a copy in the place of a file that no server uses. `keptAs`: the new name of the file that is there. A command that was broken
- * off is run again: until the last step the file is the one that was there before. Throws a StorageError.
+ * off is run again: until the last step the file is the one that was there before. Only a log that could not be moved into the file is
+ * gone from it one step earlier, and stands beside `keptAs`. Throws a StorageError.
  */
 export async function putBackSqlite(file: string, from: string, keptAs: string, nowMs: number): Promise<PutBack> {
   const content = await checkBackup(from);
@@ -165,7 +166,10 @@ function setBack(file: string, lost: Leadership | null, nowMs: number): Leadersh
   }
 }
 
-/** The file has both names until another one takes its place. Its log, if it could not be moved into it, goes with the new name. */
+/**
+ * The file has both names until another one takes its place. Its log, if it could not be moved into it, goes with the new name. The log
+ * loses its old name first. SQLite would read a log beside the restored file as a part of that file.
+ */
 function keep(file: string, as: string): void {
   linkSync(file, as);
   for (const ending of ["-wal", "-shm"]) {

@@ -47,8 +47,8 @@ export interface Storage {
   /** How many of its requests were throttled since it was opened. Left out: nothing throttles them. */
   readonly throttles?: number;
 
-  /** Keeps a time at which nothing was written. Left out: nobody wants to know. Nothing is kept if another server leads. */
-  keepQuietTime?(epoch: number, quiet: QuietTime): Promise<void>;
+  /** Keeps a time at which nothing was written. Left out: nobody wants to know. False: another server leads, so nothing is kept. */
+  keepQuietTime?(epoch: number, quiet: QuietTime): Promise<boolean>;
   /** Rejects with a WrongSchemaError if this program can't serve the storage. */
   readSchema(): Promise<SchemaState>;
   /**

@@ -38,10 +38,14 @@ export const FOLLOWUP_RESULTS = [
   "unknown_intent",
   /** The writes are not what the intent covers: nothing was done, the server re-executes. */
   "not_covered",
-  /** The primary has run the handler to compare, and its run ends otherwise. Nothing of the followup was done: that run counts. */
-  "forged",
 ] as const;
 export type FollowupResult = (typeof FOLLOWUP_RESULTS)[number];
+
+/**
+ * How the primary calls the end of a followup. `forged`: the primary has run the handler to compare, and its run ends otherwise. Nothing
+ * of the followup was done: that run counts. A location hears `not_covered` in place of it. Earlier releases know no other word.
+ */
+export type FollowupVerdict = FollowupResult | "forged";
 
 export function encodeFollowup(followup: Followup): Uint8Array {
   const writer = new CborWriter();
@@ -82,7 +86,8 @@ function sorted(writes: readonly Write[]): readonly Write[] {
   return writes.toSorted(byUnit);
 }
 
-export function encodeFollowupReply(result: FollowupResult): Uint8Array {
+export function encodeFollowupReply(verdict: FollowupVerdict): Uint8Array {
+  const result = verdict === "forged" ? "not_covered" : verdict;
   const writer = new CborWriter();
   openMessage(writer, FOLLOWUP_REPLY.sent);
   writer.integer(FOLLOWUP_RESULTS.indexOf(result));

@@ -394,6 +394,8 @@ test("what is encoded is decoded", () => {
   for (const reply of replies) expect(decodeLviReply(encodeLviReply(reply))).toEqual(reply);
   expect(decodeFollowup(encodeFollowup(followup))).toEqual(followup);
   for (const result of FOLLOWUP_RESULTS) expect(decodeFollowupReply(encodeFollowupReply(result))).toBe(result);
+  // Earlier releases know no other word.
+  expect(decodeFollowupReply(encodeFollowupReply("forged"))).toBe("not_covered");
   for (const outcome of outcomes) expect(decodeOutcome(encodeOutcome(outcome))).toEqual(outcome);
   expect(decodeModuleContent(encodeModuleContent(module))).toEqual(module);
 });

@@ -877,7 +877,6 @@ export class Execution {
         return [];
       case "unknown_intent":
       case "not_covered":
-      case "forged":
         return [warn("followup_refused", `${this.#input.handler}: ${event.result}`)];
     }
   }

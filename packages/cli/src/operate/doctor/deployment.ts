@@ -5,6 +5,7 @@ import {
   awsDescription,
   type Aws,
   type PrimaryChoice,
+  PROTECTED_ENVIRONMENT,
   awsOf,
   deployedOrigin,
   relayOrigin,
@@ -20,6 +21,8 @@ import {
   signingKey,
 } from "@radical/deploy";
 import { type DeploymentKey, givenLocationKey, type PrimaryAddress } from "@radical/admin";
+import { StorageError } from "@radical/lvi-server";
+import { lookAtCopies } from "./copy-checks.ts";
 import type { Deployment } from "./doctor.ts";
 import type { ServedModule } from "./edge-checks.ts";
 import { type ClockReading, clockOf, type Finding, type Problem } from "./finding.ts";
@@ -192,6 +195,8 @@ async function lookAtAws(choice: PrimaryChoice, relay: string | null): Promise<A
         const isTable = change.what.startsWith("table ");
         (isTable ? tables : problems).push(driftProblem(change, choice.target.environment));
       }
+      if (choice.target.environment === PROTECTED_ENVIRONMENT)
+        tables.push(...(await lookAtCopies(state.tablePrefix, access.region, PROTECTED_ENVIRONMENT)));
     }
   } catch (error) {
     problems.push(problemOf(error));
@@ -236,5 +241,7 @@ function problemOf(error: unknown): Problem {
     };
   }
   if (error instanceof CommandError) return { message: error.message, hint: error.hint };
+  if (error instanceof StorageError)
+    return { message: `The tables at AWS don't answer: ${error.message}.`, hint: "Run the command again." };
   throw error;
 }

@@ -111,9 +111,9 @@ export class DynamoBackups {
       if (left.length === 0) break;
       await sleep(this.#pollMs);
     }
-    // Nobody serves them before they are taken over.
+    // Nobody serves them before they are taken over. Tables that were restored themselves name those that they come from.
     const layout = await this.#dynamo.get(tables.meta, LAYOUT);
-    if (layout !== null && layout["restored_from"] === undefined)
+    if (layout !== null && layout["restored_from"]?.S !== this.#prefix)
       await this.#dynamo.update(closing(tables, layout, { restored_from: { S: this.#prefix } }));
     // A restored table lacks its expiry, and the table of keys has no past.
     await ensureTables(this.#client, this.#requests, tables);

@@ -339,10 +339,11 @@ export class DynamoStorage implements Storage {
   }
 
   /** Another server that leads by now may have written meanwhile: the fence says whether there is one. */
-  async keepQuietTime(epoch: number, quiet: QuietTime): Promise<void> {
+  async keepQuietTime(epoch: number, quiet: QuietTime): Promise<boolean> {
     const put = { TableName: this.#tables.meta, Item: quietItem(quiet) };
-    if ((await this.#transactFenced(epoch, [{ Put: put }])) !== null) return;
+    if ((await this.#transactFenced(epoch, [{ Put: put }])) !== null) return false;
     await this.#dynamo.batchDelete(this.#tables.meta, await oldQuietTimes(this.#dynamo, this.#tables, quiet.untilMs));
+    return true;
   }
 
   async recover(epoch: number): Promise<readonly Intent[]> {

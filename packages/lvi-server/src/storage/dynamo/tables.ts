@@ -155,7 +155,7 @@ function opened(kept: Item): Item {
   return { ...kept, schema: kept["open_schema"] ?? kept["schema"]! };
 }
 
-/** Closes tables to every server. Null: closed by the same words already. */
+/** Closes tables to every server. `why`: attributes of the layout that say it. */
 export function closing({ meta }: Pick<Tables, "meta">, kept: Item, why: Item): Update {
   const names = Object.keys(why);
   return {

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { commitId, type ExecutionId, type ModuleHash, type Outcome } from "@radical/protocol";
 import type { Completion, Intent } from "../../core/intent.ts";
+import { nextEpoch } from "../../core/leadership.ts";
 import { placeOf, type Task } from "../../core/task.ts";
 import { type WorkflowPart } from "../../core/workflow.ts";
 import { createLog } from "../../log.ts";
@@ -58,7 +59,7 @@ export class Place {
     });
     this.#open.push(storage);
     const epoch = await lead(storage);
-    await storage.begin(epoch);
+    await storage.begin();
     return { storage, epoch, inner };
   }
 
@@ -74,8 +75,10 @@ export class Place {
   }
 }
 
+/** Leads as a server does: its epoch is a time. */
 export async function lead(storage: Storage): Promise<number> {
-  return (await storage.acquireLeadership(await storage.readLeadership(), 0, 0))!.epoch;
+  const seen = await storage.readLeadership();
+  return (await storage.acquireLeadership(seen, 0, 0, undefined, nextEpoch(seen.epoch, START_MS)))!.epoch;
 }
 
 export async function inPlace(run: (place: Place) => Promise<void>): Promise<void> {

@@ -36,7 +36,7 @@ describe("as a storage", () => {
         log: createLog("silent", () => undefined),
         nowMs: () => START_MS,
       });
-      await storage.begin(1);
+      await storage.begin();
       return storage;
     };
     let storage = await open();

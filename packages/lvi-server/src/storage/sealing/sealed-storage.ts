@@ -80,6 +80,8 @@ export class SealedStorage implements Storage {
   #walkedAtMs = -Infinity;
   #tending: Promise<void> | null = null;
   #isClosed = false;
+  /** Whether a server has led the storage before this one. */
+  #hadServer = false;
 
   constructor(inner: Storage, options: SealingOptions) {
     this.#inner = inner;
@@ -90,10 +92,9 @@ export class SealedStorage implements Storage {
   }
 
   /** Once this server leads, before anything is read. Rejects with a StorageError if the keys can't be used. */
-  async begin(epoch: number): Promise<void> {
+  async begin(): Promise<void> {
     const { keys, log } = this.#options;
-    const isFirst = epoch <= 1;
-    if (!isFirst && (await keys.list()).length === 0)
+    if (this.#hadServer && (await keys.list()).length === 0)
       log.warn("sealing_keys_absent", { reason: `there are no sealing keys in ${keys.place}. ${ABSENT}` });
     await this.#seals.turn();
     if (keys.notice !== undefined && keys.notice !== null) log.warn("sealing_keys_notice", { reason: keys.notice });
@@ -395,6 +396,8 @@ export class SealedStorage implements Storage {
   }
 
   acquireLeadership(...leadership: Parameters<Storage["acquireLeadership"]>): Promise<Leadership | null> {
+    const [seen] = leadership;
+    this.#hadServer = seen.epoch > 0;
     return this.#inner.acquireLeadership(...leadership);
   }
 

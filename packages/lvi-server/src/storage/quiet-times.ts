@@ -65,7 +65,7 @@ export class QuietTimes {
   #writes = 0;
   /** Null: a write is under way, or nobody has led from here yet. */
   #since: Instant | null = null;
-  /** What a pause comes to; null: nobody has asked for one. */
+  /** The pause that is under way, and its second; null: nobody has asked for one. */
   #pause: Promise<number> | null = null;
   /** Until then no write begins; null: they begin. */
   #hold: Promise<void> | null = null;

@@ -5,7 +5,7 @@ import type { Plans } from "./module-table.ts";
 import { failureOf, isMisfit, pauseMs } from "./task.ts";
 import { settledOf } from "./workflow.ts";
 import type { WorkflowsHost } from "./workflow-host.ts";
-import { type Loaded, type OpenStep, settle, type Step } from "./workflow-journal.ts";
+import { type Loaded, type OpenStep, settle, type Step, undoEnded } from "./workflow-journal.ts";
 import type { Entry, WorkflowTable } from "./workflow-table.ts";
 
 export class WorkflowSteps {
@@ -81,10 +81,8 @@ export class WorkflowSteps {
       }
       this.#host.note("workflow_step_failed", entry.workflow, `${step.handler}: ${failure.code}: ${failure.message}`);
     }
-    if (step.isUndo) {
-      loaded.open.delete(step.command);
-      loaded.undone.add(step.command);
-    } else settle(loaded, step.command, settledOf(outcome));
+    if (step.isUndo) undoEnded(loaded, step.command, settledOf(outcome));
+    else settle(loaded, step.command, settledOf(outcome));
     return entry;
   }
 

@@ -5,6 +5,7 @@ import { DEFAULT_CORE_OPTIONS } from "./core-options.ts";
 import type { Effect, NoteName } from "./events.ts";
 import { type CallAnswer, Services } from "./services.ts";
 import { placeOf, type Task } from "./task.ts";
+import { decodePart } from "./workflow.ts";
 
 const HOUR = 3_600_000;
 const OPTIONS = DEFAULT_CORE_OPTIONS.services;
@@ -37,6 +38,7 @@ function taskOf(number: number, handler = "charge"): Task {
 
 let effects: Effect[] = [];
 let notes: NoteName[] = [];
+let details: string[] = [];
 let settled: { readonly task: Task; readonly next: Task | null }[] = [];
 let retried: number[] = [];
 let now = { nowMs: 0, wallMs: 1_000_000 };
@@ -45,7 +47,7 @@ let services: Services;
 let names = 0;
 
 beforeEach(() => {
-  [effects, notes, settled, retried, names] = [[], [], [], [], 0];
+  [effects, notes, details, settled, retried, names] = [[], [], [], [], [], 0];
   now = { nowMs: 0, wallMs: 1_000_000 };
   rules = { charge: { keyWindowMs: HOUR, once: false }, mail: { keyWindowMs: HOUR, once: true } };
   services = new Services(OPTIONS, {
@@ -59,7 +61,10 @@ beforeEach(() => {
     rulesOf: (name) => rules[name] ?? null,
     attemptsOf: () => 3,
     settled: (task, next) => void settled.push({ task, next }),
-    note: (name) => void notes.push(name),
+    note: (name, _task, { detail = "" }) => {
+      notes.push(name);
+      details.push(detail);
+    },
     replaced: () => void notes.push("intent_alarm"),
   });
 });
@@ -165,6 +170,25 @@ describe("@service once", () => {
     services.begin({ ...taskOf(1, "mail"), sentAtMs: 999_000 }, now);
     expect(stored()).toMatchObject({ state: "dead", error: { code: "unknown" } });
     expect(effects).toEqual([]);
+  });
+
+  test("a step's end names no key, since the workflow may tell its caller; the log has the key and the workflow", () => {
+    const workflow = "c".repeat(32) as ExecutionId;
+    const step = { workflow, round: 0, command: 2, isUndo: false };
+    const task = { ...taskOf(1, "mail"), step };
+    services.begin(task, now);
+    stored();
+    services.answered(taken("call-service").call, LOST, now);
+    const { change } = taken("change-task");
+    expect(decodePart(change.arrival!.content)).toEqual({
+      kind: "settled",
+      command: 2,
+      settled: { kind: "unknown", message: "Nobody knows whether mail was done, and it is not called again." },
+    });
+    const detail = details[notes.indexOf("service_unknown")];
+    expect(detail).toContain(serviceKeyOf(task.id));
+    expect(detail).toContain(workflow);
+    expect(detail).not.toContain("discard");
   });
 
   test("what the service has thrown is its end too, under its own code", () => {

@@ -259,10 +259,13 @@ export class Services {
     return { ...task, sentAtMs, attempt: task.attempt + 1, dueMs: wallMs, error };
   }
 
-  #unknown(call: Call, message: string, { wallMs }: Instant): void {
-    this.#note("service_unknown", call, { detail: message });
-    const dead = settled(call.task, errorOf({ code: UNKNOWN, message }, wallMs), 0, wallMs);
-    this.#change(call, "settle", dead, { kind: "unknown", message });
+  #unknown(call: Call, reason: string, { wallMs }: Instant): void {
+    const { task } = call;
+    const key = serviceKeyOf(task.id);
+    const message = `${reason} ${lookFor(key, task)}`;
+    this.#note("service_unknown", call, { key, detail: message });
+    const dead = settled(task, errorOf({ code: UNKNOWN, message }, wallMs), 0, wallMs);
+    this.#change(call, "settle", dead, { kind: "unknown", message: wordsForCaller(task) });
   }
 
   // ── Storage ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -367,15 +370,24 @@ function detailOf({ code, message }: TaskError): string {
   return `${code}: ${message}`;
 }
 
-function wordsOfOnce({ id, handler }: Task): string {
-  return `${handler} may have been called for this task, no answer came, and it has the tag @service once. ${lookFor(id)}`;
+function wordsOfOnce({ handler }: Task): string {
+  return `${handler} may have been called, no answer came, and it has the tag @service once.`;
 }
 
-function wordsOfWindow({ id, handler, sentAtMs }: Task, { keyWindowMs }: ServiceRules): string {
+function wordsOfWindow({ handler, sentAtMs }: Task, { keyWindowMs }: ServiceRules): string {
   const since = new Date(sentAtMs ?? 0).toISOString();
-  return `${handler} was first called at ${since}, and knows its key for ${keyWindowMs} ms. The last call may have been done. ${lookFor(id)}`;
+  return `${handler} was first called at ${since}, and knows its key for ${keyWindowMs} ms. The last call may have been done.`;
 }
 
-function lookFor(id: ExecutionId): string {
-  return `Look for the key ${serviceKeyOf(id)} at the service, and discard the task.`;
+/** For operators. */
+function lookFor(key: string, { step }: Task): string {
+  const look = `Look for the key ${key} at the service`;
+  return step === undefined
+    ? `${look}, and discard the task.`
+    : `${look}. The workflow ${step.workflow} has called it.`;
+}
+
+/** A workflow may tell its caller. */
+function wordsForCaller({ handler }: Task): string {
+  return `Nobody knows whether ${handler} was done, and it is not called again.`;
 }

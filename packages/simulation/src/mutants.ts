@@ -1693,6 +1693,12 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [remove("undo-told")],
   },
   {
+    name: "an undo that fails forever raises no alarm",
+    within: 150,
+    isOfWorkflows: true,
+    edits: [condition("undo-failures", `false`)],
+  },
+  {
     name: "a signal is not in the commit of its sender",
     within: 150,
     isOfWorkflows: true,

@@ -275,7 +275,10 @@ class World {
       execute: (run, _location, ended) => this.#execute(run, ended),
       callService: (call, answered) => this.#serve(call, answered),
       noted: ({ name, detail, key }) => {
-        if (name === "workflow_undo_failed") this.#alarmed.add(present(key, "the alarm names the undo"));
+        if (name === "workflow_undo_failed") {
+          const alarms = detail?.includes("not tried again") === true ? this.#alarmed : this.#endless;
+          alarms.add(present(key, "the alarm names the undo"));
+        }
         if (name.endsWith("_alarm")) this.#problems.push(`there was a ${name}: ${detail}`);
       },
       sampled: (_, sample) => {
@@ -729,6 +732,9 @@ class World {
   /** The keys of undos for which the alarm was raised. */
   readonly #alarmed = new Set<string>();
 
+  /** The keys of undos for which the alarm was raised while they are tried again. */
+  readonly #endless = new Set<string>();
+
   /** Workflows whose run has failed. */
   readonly #failed = new Set<ExecutionId>();
 
@@ -948,6 +954,13 @@ class World {
     const isLeft = kind === "handler" ? decode<StepCall>(args).aborts : end !== "value";
     const isTold = this.#alarmed.has(kind === "service" ? serviceKeyOf(step) : step);
     if (hasFailed && isLeft) this.counts.notDone++;
+    // Failures are counted since the server has started, and those of runs that were put back do not count.
+    const failures = this.#failures.get(step) ?? 0;
+    const hasOften = kind === "handler" && this.counts.kills === 0 && failures >= 2 * ATTEMPTS;
+    if (hasFailed && hasOften && !this.#endless.has(step))
+      this.#problems.push(`undo ${command} of ${id} has failed ${failures} times, and no alarm was raised`);
+    if (kind === "handler" && this.#endless.has(step) && failures < ATTEMPTS)
+      this.#problems.push(`undo ${command} of ${id} has failed ${failures} times, and the alarm was raised`);
     if (isTold !== (hasFailed && isLeft))
       this.#problems.push(`undo ${command} of ${id} has ended as ${end}, and the alarm was raised: ${isTold}`);
   }

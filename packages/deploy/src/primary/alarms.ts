@@ -214,7 +214,7 @@ function alarmKinds({ environment }: PrimarySettings, { patterns }: AlarmHost): 
       id: "FailedUndos",
       from: lines('{ $.event = "workflow_undo_failed" }'),
       ...AT_ONCE,
-      words: `An undo of a workflow was not done: it was refused, or nobody knows whether its service has acted. Nothing tries it again. See ${command("tail --errors")}, which names the workflow, the callee, its key and the reason. Then do by hand what is left.`,
+      words: `An undo of a workflow was not done: it was refused, or nobody knows whether its service has acted. Nothing tries it again. Or it fails again and again, and is tried again. See ${command("tail --errors")}, which names the workflow, the callee, its key and the reason. Then do by hand what is left, or mend the cause.`,
     },
     {
       id: "ServicesDown",

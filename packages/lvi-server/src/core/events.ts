@@ -384,7 +384,7 @@ export type NoteName =
   | "workflow_ended"
   /** It can't go on until somebody sees to it. */
   | "workflow_stuck_alarm"
-  /** An undo of it was not done, and is not tried again. */
+  /** An undo of it was not done, and is not tried again; or it has failed so often that a task would be dead. */
   | "workflow_undo_failed"
   /** The canceller of a task is durable. */
   | "task_cancelled"

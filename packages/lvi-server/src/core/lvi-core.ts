@@ -471,6 +471,7 @@ export class LviCore {
       settled: (task, next) =>
         this.#taskSettled({ id: task.id, invocation: { module: task.module } }, task, next, next?.error ?? null),
       note: (name, { id, module }, more) => this.#note(name, { id, invocation: { module } }, more),
+      undoFailed: (failure) => void this.#effects.push(alarmOf(failure)),
       replaced: () => this.#halt(TAKEN_OVER),
     });
     this.#indexes = new IndexTable(indexes, (tables) => this.#writersOf(tables));

@@ -39,6 +39,7 @@ function taskOf(number: number, handler = "charge"): Task {
 let effects: Effect[] = [];
 let notes: NoteName[] = [];
 let details: string[] = [];
+let undoFailures: string[] = [];
 let settled: { readonly task: Task; readonly next: Task | null }[] = [];
 let retried: number[] = [];
 let now = { nowMs: 0, wallMs: 1_000_000 };
@@ -47,7 +48,7 @@ let services: Services;
 let names = 0;
 
 beforeEach(() => {
-  [effects, notes, details, settled, retried, names] = [[], [], [], [], [], 0];
+  [effects, notes, details, undoFailures, settled, retried, names] = [[], [], [], [], [], [], 0];
   now = { nowMs: 0, wallMs: 1_000_000 };
   rules = { charge: { keyWindowMs: HOUR, once: false }, mail: { keyWindowMs: HOUR, once: true } };
   services = new Services(OPTIONS, {
@@ -65,6 +66,7 @@ beforeEach(() => {
       notes.push(name);
       details.push(detail);
     },
+    undoFailed: ({ callee, reason }) => void undoFailures.push(`${callee}: ${reason}`),
     replaced: () => void notes.push("intent_alarm"),
   });
 });
@@ -142,6 +144,20 @@ test.each([
   const second = attempt(first, answer)!;
   expect(second).toMatchObject({ attempt: 2, sentAtMs: 1_000_000, state: "open" });
   expect(attempt(second, answer)).toMatchObject({ attempt: 3, state: "dead", error: { code } });
+});
+
+test("an undo has no last attempt, and the alarm tells once that it has failed as often as makes a task dead", () => {
+  const step = { workflow: "c".repeat(32) as ExecutionId, round: 0, command: 2, isUndo: true };
+  let task: Task = { ...taskOf(1), step };
+  const told: number[] = [];
+  for (let failures = 1; failures <= 5; failures++) {
+    task = attempt(task, FAILED)!;
+    expect(task).toMatchObject({ failures, state: "open" });
+    told.push(undoFailures.length);
+    pass(60_000);
+  }
+  expect(told).toEqual([0, 0, 1, 1, 1]);
+  expect(undoFailures).toEqual(["charge: it has failed 3 times, and is tried again: Error: the bank is down"]);
 });
 
 test("nothing is sent after the key window, not even by a call that would only arrive too late", () => {

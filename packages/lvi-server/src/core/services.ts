@@ -23,6 +23,7 @@ import { Breaker, type BreakerOptions, type Probe } from "./breaker.ts";
 import type { CompleteResult, Effect, Fact, NoteName, Note, OperationId } from "./events.ts";
 import type { Instant } from "./task-table.ts";
 import { errorOf, settled, type Task, type TaskError } from "./task.ts";
+import { type UndoFailure, wordsOfFailures } from "./undo-failure.ts";
 import { stepPart, type Workflow, type WorkflowPart } from "./workflow.ts";
 
 export interface ServiceOptions extends BreakerOptions {
@@ -83,6 +84,7 @@ export interface ServiceGround {
   /** The record of the task has changed: it runs no more. */
   readonly settled: (task: Task, next: Task | null) => void;
   readonly note: (name: NoteName, task: Task, more: Omit<Note, "name" | "executionId" | "module">) => void;
+  readonly undoFailed: (failure: UndoFailure) => void;
   readonly replaced: () => void;
 }
 
@@ -248,8 +250,12 @@ export class Services {
   }
 
   #afterFailure({ task }: Call, error: TaskError, isFinal: boolean, { wallMs }: Instant): Task | null {
-    const attempts = task.step?.isUndo === true ? Infinity : this.#ground.attemptsOf(task.handler);
-    return settled(task, error, isFinal ? 0 : attempts, wallMs);
+    const { handler: callee, step, module, failures } = task;
+    const attempts = this.#ground.attemptsOf(callee);
+    const isEndless = step?.isUndo === true && !isFinal;
+    if (isEndless && failures + 1 === attempts)
+      this.#ground.undoFailed({ step, module, callee, kind: "service", reason: wordsOfFailures(attempts, error) });
+    return settled(task, error, isFinal ? 0 : isEndless ? Infinity : attempts, wallMs);
   }
 
   /** Nothing was done: no failure of the task, and the key is as new as before. The breaker says when it is tried again. */

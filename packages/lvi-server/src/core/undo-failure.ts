@@ -1,6 +1,7 @@
 /** An undo that was not done, or that fails again and again. Its workflow goes on, so somebody must see to it. */
 import { type ExecutionId, type ModuleHash, type Settled, serviceKeyOf, stepIdOf } from "@radical/protocol";
 import type { Effect } from "./events.ts";
+import type { TaskError } from "./task.ts";
 import type { CalleeKind, StepName } from "./workflow.ts";
 
 export interface UndoFailure {
@@ -31,6 +32,11 @@ export type NotDone = Extract<Settled, { readonly kind: "failed" | "unknown" }>;
 
 export function isNotDone(settled: Settled): settled is NotDone {
   return settled.kind === "failed" || settled.kind === "unknown";
+}
+
+/** It is told once, after as many failures as make a task dead. */
+export function wordsOfFailures(failures: number, { code, message }: TaskError): string {
+  return `it has failed ${failures} times, and is tried again: ${code}: ${message}`;
 }
 
 export function wordsOfNotDone(end: NotDone): string {

@@ -26,20 +26,20 @@ const ROTATE = {
     of: ["location", "administration"],
     default: "location",
     placeholder: "kind",
-    words: "whose key: that of locations, or that of commands",
+    words: "key to replace: that of locations, or that of commands",
   },
   plan: { kind: "flag", words: "show what would change, and change nothing" },
-  yes: { kind: "flag", short: "y", words: "ask nothing" },
-  primary: { kind: "text", placeholder: "url", words: "an LVI server of your own: tells what to do there" },
+  yes: { kind: "flag", short: "y", words: "do not ask for confirmation" },
+  primary: { kind: "text", placeholder: "url", words: "LVI server of your own: shows what to do there" },
   region: {
     kind: "text",
     placeholder: "name",
-    words: "of the primary at AWS (default: that of AWS_REGION or of the profile)",
+    words: "AWS region of the primary (default: AWS_REGION, or the region of the profile)",
   },
   url: {
     kind: "text",
     placeholder: "origin",
-    words: "where the deployment is reached, if no route and no workers.dev name says it",
+    words: "origin of the deployment, if neither a route nor a workers.dev name gives it",
   },
 } as const satisfies Options;
 
@@ -65,7 +65,7 @@ export const secretsCommand: Program = {
     subcommand(
       {
         name: "set",
-        words: "give the Worker a secret; its value is asked for, or read from standard input",
+        words: "give the Worker a secret; the command asks for its value, or reads it from standard input",
         options: {
           name: { kind: "operand", words: "name of the secret" },
           ...COMMON,
@@ -101,10 +101,12 @@ export const secretsCommand: Program = {
         name: "rotate-keys",
         words: "replace the key that locations sign with, or that of commands, while everything runs",
         options: ROTATE,
-        notes: `At AWS it puts a new key beside the old one, and gives both machines 90 seconds to read it. Then a version of the Worker signs with
-the new key, and two minutes later the old key goes. No request fails. If it was interrupted, run it again: it goes on where it was.
+        notes: `At AWS it puts a new key beside the old one, and gives both machines 90 seconds to read it. Then a version of the Worker signs
+with the new key, and two minutes later the old key goes. No request fails. If it was interrupted, run it again: it goes on
+where it was.
 
-With --kind administration the key changes that commands sign with. Nothing is deployed for that. The old key goes after two minutes.`,
+With --kind administration the key changes that commands sign with. Nothing is deployed for that. The old key goes after two
+minutes.`,
         examples: [
           ["radical secrets rotate-keys"],
           ["radical secrets rotate-keys --env staging --yes"],
@@ -123,12 +125,12 @@ With --kind administration the key changes that commands sign with. Nothing is d
             of: ["location", "administration"],
             default: null,
             placeholder: "kind",
-            words: "one of them (default: one of each)",
+            words: "kind of key (default: one key of each kind)",
           },
           json: COMMON.json,
         },
-        notes: `Locations and commands have different keys. A key of a location is a secret that the Worker and the server share. Of a key of
-administration the server has the public half only. It checks with it who asks, and can't sign itself.
+        notes: `Locations and commands have different keys. A key of a location is a secret that the Worker and the server share. The server
+has only the public half of a key of administration. It can check signatures with it, and can't sign.
 
 The command stores nothing. The keys are shown once: put them where you keep secrets.`,
         examples: [

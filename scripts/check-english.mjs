@@ -247,9 +247,12 @@ function formOf({ line, text, form }) {
     return /^[\p{Lu}`…]/u.test(visible) && /[.…]$/.test(visible) ? [] : [{ line, sentence: text, words }];
   const begins = new RegExp(`^(?:[\\p{Lu}\\d\`"“@…]|(?:${COMMAND_WORDS}))`, "u").test(visible);
   // A command at the end has no full stop, so that it can be copied.
-  const ends = /[.?…)]$/.test(visible) || /: \S+[^.]*$/.test(visible) || (form === "notes" && isTable(visible));
+  const ends = /[.?…)]$/.test(visible) || COMMAND_AT_END.test(visible) || isTable(visible);
   return begins && ends ? [] : [{ line, sentence: text, words }];
 }
+
+/** `: npm install wrangler`, `: --whole`, or the JSON to send. */
+const COMMAND_AT_END = /: (?:npm|npx|pnpm|radical|wrangler|[A-Z_]+=|--\w)[^.]*$|\}$/;
 
 /** The text ends with a line of a table. @param {string} text */
 function isTable(text) {

@@ -66,11 +66,8 @@ describe("radical", () => {
   });
 
   test.each([
-    [
-      ["biuld"],
-      /^error Unknown command 'biuld'\.\n\(Did you mean build\?\)\n {2}radical --help shows how it is used\n$/,
-    ],
-    [["build", "--fast"], /^error Unknown option '--fast'\.\n {2}radical build --help shows how it is used\n$/],
+    [["biuld"], /^error Unknown command 'biuld'\.\n\(Did you mean build\?\)\n {2}radical --help shows the usage\.\n$/],
+    [["build", "--fast"], /^error Unknown option '--fast'\.\n {2}radical build --help shows the usage\.\n$/],
     [["dev", "--port", "http"], /--port must be an integer from 0 to 65535, and is "http"\./],
     [[], /Usage: radical \[options\] \[command\]/],
     [["data", "get", "users"], /Missing required argument 'key'/],

@@ -63,7 +63,7 @@ Examples:
   $ create-radical-app my-app --packages ../radical/packed
 `;
 
-const SEE_HELP = "create-radical-app --help shows how it is used";
+const SEE_HELP = "create-radical-app --help shows the usage.";
 
 type Options = ReturnType<typeof parse>["values"];
 
@@ -101,7 +101,8 @@ async function main(args: readonly string[]): Promise<void> {
     process.stdout.write(`${(JSON.parse(manifest) as { readonly version: string }).version}\n`);
     return;
   }
-  if (positionals.length > 1) throw new ScaffoldError(`one folder, not ${positionals.length}`, SEE_HELP);
+  if (positionals.length > 1)
+    throw new ScaffoldError(`The command takes one folder, and got ${positionals.length}.`, SEE_HELP);
   await run(positionals[0], values);
 }
 
@@ -201,7 +202,7 @@ async function ask(directory: string | undefined, manager: PackageManager, optio
     }));
   if (isCancel(chosenDirectory)) return null;
   const problem = await problemOfDirectory(chosenDirectory);
-  if (problem !== null) throw new ScaffoldError(problem, "choose another folder");
+  if (problem !== null) throw new ScaffoldError(problem, "Choose another folder.");
   const template =
     options.template ??
     (await select({

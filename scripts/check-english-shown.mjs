@@ -33,6 +33,7 @@ const ERRORS = {
   EntryError: [1],
   MisfitError: [1],
   ScaffoldError: [0, 1],
+  unauthorized: [0, 1],
 };
 
 /** @param {string} file @param {string} source @returns {readonly ShownText[]} */

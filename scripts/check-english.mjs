@@ -252,7 +252,7 @@ function formOf({ line, text, form }) {
 }
 
 /** `: npm install wrangler`, `: --whole`, or the JSON to send. */
-const COMMAND_AT_END = /: (?:npm|npx|pnpm|radical|wrangler|[A-Z_]+=|--\w)[^.]*$|\}$/;
+const COMMAND_AT_END = /: (?:npm|npx|pnpm|radical|wrangler|[A-Z_]+=|--\w)(?:(?!\. ).)*$|\}$/;
 
 /** The text ends with a line of a table. @param {string} text */
 function isTable(text) {

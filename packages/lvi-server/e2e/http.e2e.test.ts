@@ -663,7 +663,7 @@ describe("who may speak", () => {
       const again = await client.send(method, path, bytes, signing);
       expect([again.status, await again.json()]).toEqual([
         401,
-        { error: expect.objectContaining({ message: "this request was answered before" }) as unknown },
+        { error: expect.objectContaining({ message: "This request was answered before." }) as unknown },
       ]);
       // A stranger can't use up the nonce of another.
       const fresh = captured();
@@ -753,7 +753,7 @@ describe("who may speak", () => {
       const { error } = (await response.json()) as { readonly error: { readonly message: string } };
       expect([response.status, error.message]).toEqual([
         401,
-        `"${KEY_ID}" is the key of a location, and this path is for administration`,
+        `"${KEY_ID}" is the key of a location, and this path is for administration.`,
       ]);
     });
 
@@ -762,7 +762,7 @@ describe("who may speak", () => {
       const { error } = (await response.json()) as { readonly error: { readonly message: string } };
       expect([response.status, error.message]).toEqual([
         401,
-        `"${ADMIN_ID}" is an administration key, and this path is for locations`,
+        `"${ADMIN_ID}" is an administration key, and this path is for locations.`,
       ]);
     });
 

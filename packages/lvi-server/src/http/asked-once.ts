@@ -40,9 +40,9 @@ export class LatelyAsked {
       this.#forgottenAtMs.delete(known);
     }
     if (this.#forgottenAtMs.has(name))
-      throw new RadicalError("unauthorized", "this request was answered before", "sign each request anew");
+      throw new RadicalError("unauthorized", "This request was answered before.", "Sign each request anew.");
     if (this.#forgottenAtMs.size >= this.#most)
-      throw new RadicalError("primary_busy", "too many such requests came lately", "ask again in some minutes");
+      throw new RadicalError("primary_busy", "Too many such requests came lately.", "Ask again in some minutes.");
     this.#forgottenAtMs.set(name, nowMs + rememberedMs);
   }
 
@@ -113,15 +113,15 @@ export class AskedOnce {
       const named = deployment === "" ? "none" : `"${deployment.slice(0, 100)}"`;
       throw new RadicalError(
         "unauthorized",
-        `the request is to the deployment ${named}, and this server is of "${this.#deployment}"`,
-        "ask with the key and the name of this deployment",
+        `The request is to the deployment ${named}, and this server is of "${this.#deployment}".`,
+        "Ask with the key and the name of this deployment.",
       );
     }
     if (timeMs < sinceMs)
       throw new RadicalError(
         "primary_busy",
-        "the request was signed before this server began to serve, so nobody knows whether it was answered",
-        "ask again; if it goes on, set the clocks of both sides",
+        "The request was signed before this server began to serve, so nobody knows whether it was answered.",
+        "Ask again; if it goes on, set the clocks of both sides.",
       );
     this.#nonces.check(nonce, nowMs);
   }

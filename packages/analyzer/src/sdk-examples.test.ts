@@ -43,10 +43,10 @@ const PARAMETERS: Readonly<Record<string, string>> = {
   token: "Secret",
 };
 
-const NAMES = [
-  ...["Table", "Index", "Unique", "Counter", "Objects", "Signal", "Blob", "Secret", "abort", "parseTime", "log"],
-  ...["hashPassword", "verifyPassword", "needsRehash", "sha256", "enqueue", "run", "start", "undo", "again", "caller"],
-];
+const NAMES =
+  "Table Index Unique Counter Objects Signal Blob Secret abort parseTime log hashPassword verifyPassword needsRehash sha256 enqueue run start undo again caller".split(
+    " ",
+  );
 
 function programOf(example: string): string {
   const isDeclared = (name: string): boolean => new RegExp(`\\b(?:class|function|const|let) ${name}\\b`).test(example);

@@ -215,7 +215,7 @@ async function makeKeys({ kind, json, out }: NewKeysOptions): Promise<void> {
   for (const [name, value] of Object.entries(given)) if (value !== null) print(`${name}=${value}`);
 }
 
-/** Of its own, so that the keys of before are not lost. Throws a CommandError. */
+/** Makes a new file that its owner alone can read, and replaces none. Throws a CommandError. */
 async function writeSecretFile(file: string, content: string): Promise<void> {
   try {
     await writeFile(file, `${content}\n`, { flag: "wx", mode: 0o600 });

@@ -88,12 +88,17 @@ function sentencesOf(text) {
     .filter((sentence) => sentence !== "");
 }
 
+/** The sentence with a word in place of code and of quotations. @param {string} sentence */
+function visibleOf(sentence) {
+  return sentence.replaceAll(/`[^`]*`/g, "code").replaceAll(/["“][^"”]*["”]/g, "words");
+}
+
 /** @param {Passage} passage @returns {Finding[]} */
 function findingsIn({ line, text, isComment }) {
   /** @type {Finding[]} */
   const found = [];
   for (const sentence of sentencesOf(text)) {
-    const visible = sentence.replaceAll(/`[^`]*`/g, "code").replaceAll(/["“][^"”]*["”]/g, "words");
+    const visible = visibleOf(sentence);
     for (const { pattern, words, onlyComments } of RULES) {
       if ((onlyComments === undefined || isComment) && pattern.test(visible)) found.push({ line, sentence, words });
     }
@@ -225,7 +230,7 @@ function shownFindings(shown) {
   const passages = shown.form === "phrase" ? phrasesOf(shown) : shownPassages(shown);
   const own = passages.flatMap(({ line, text }) =>
     sentencesOf(text).flatMap((sentence) => {
-      const visible = sentence.replaceAll(/`[^`]*`/g, "code").replaceAll(/["“][^"”]*["”]/g, "words");
+      const visible = visibleOf(sentence);
       return SHOWN_RULES.filter(({ pattern }) => pattern.test(visible)).map(({ words }) => ({ line, sentence, words }));
     }),
   );

@@ -207,7 +207,7 @@ const SHOWN_RULES = [
 ];
 
 /** Commands and addresses stand as they are typed, so a sentence may begin with their small letters. */
-const COMMAND_WORDS = "radical|wrangler|cloudflared|esbuild|docs\\/|--";
+const COMMAND_WORDS = "radical|create-radical-app|wrangler|cloudflared|esbuild|docs\\/|--";
 
 /**
  * The passages of a text that people see. Lines with two spaces before them are a table or a list.

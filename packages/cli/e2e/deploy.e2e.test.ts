@@ -884,7 +884,7 @@ describe("radical doctor of a deployment", () => {
     await server.stop();
     expect(await problems("production")).toMatchObject([
       ["primary", expect.stringMatching(/^the LVI server at \S+ was not reached/)],
-      ["locations", expect.stringContaining("the primary did not answer")],
+      ["locations", expect.stringContaining("The primary did not answer")],
     ]);
   });
 });

@@ -89,7 +89,7 @@ test("anybody is told that it does not serve, without the words of the primary",
   code = "unknown_module";
   const [status, body] = await ask();
   expect(status).toBeGreaterThanOrEqual(400);
-  expect(body).toMatchObject({ error: { code: "unknown_module", message: "this location does not serve now" } });
+  expect(body).toMatchObject({ error: { code: "unknown_module", message: "This location does not serve now." } });
   expect(JSON.stringify(body)).not.toContain("no such thing");
   // It is remembered as the other answer is.
   const asksOfOne = asked;
@@ -107,7 +107,7 @@ function holding() {
 
 const NOT_KNOWN = [
   503,
-  { error: { code: "primary_unreachable", message: "this location is finding out whether it serves" } },
+  { error: { code: "primary_unreachable", message: "This location is finding out whether it serves." } },
 ];
 
 test("while a round trip is under way, nobody makes another one: 503 at first, then the last answer", async () => {

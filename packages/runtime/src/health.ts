@@ -130,8 +130,8 @@ async function askForAnybody(settings: Settings, location: string, module: Manif
 function notKnown(): RadicalError {
   return new RadicalError(
     "primary_unreachable",
-    "this location is finding out whether it serves",
-    "ask again in a second",
+    "This location is finding out whether it serves.",
+    "Ask again in a second.",
   );
 }
 
@@ -140,8 +140,8 @@ function replyable(error: unknown): RadicalError {
   const code = error instanceof RadicalError ? error.code : "internal_error";
   return new RadicalError(
     code,
-    "this location does not serve now",
-    "ask again later; its operator sees more: radical doctor",
+    "This location does not serve now.",
+    "Ask again later. Its operator sees the reason: radical doctor",
   );
 }
 
@@ -183,13 +183,13 @@ async function askEach({ ways, key }: Settings, of: Pick<LviRequest, "module" | 
 /** The fault of an answer; null: it is that of a primary that serves this module. */
 function faultOf(answered: Answered<LviReply>): Error | null {
   if (answered.kind !== "reply")
-    return new RadicalError("primary_unreachable", `the primary did not answer: ${answered.reason}`, "see its log");
+    return new RadicalError("primary_unreachable", `The primary did not answer: ${answered.reason}`, "See its log.");
   const { reply } = answered;
   if (reply.kind !== "refused") return new Error(`the primary answered a handler that is none with ${reply.kind}`);
   const { code, message } = reply;
   if (code === "unknown_handler") return null;
-  if (code === "unknown_module") return new RadicalError(code, message, "register it: radical deploy");
-  return new RadicalError("primary_busy", `the primary refuses requests: ${code}: ${message}`, "see its log");
+  if (code === "unknown_module") return new RadicalError(code, message, "Register it: radical deploy");
+  return new RadicalError("primary_busy", `The primary refuses requests: ${code}: ${message}`, "See its log.");
 }
 
 function deploymentOf({ RADICAL_DEPLOYMENT: text }: HealthEnv): string | null {

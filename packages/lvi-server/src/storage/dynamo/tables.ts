@@ -155,6 +155,11 @@ function opened(kept: Item): Item {
   return { ...kept, schema: kept["open_schema"] ?? kept["schema"]! };
 }
 
+/** Whether no server may serve the tables of this layout. */
+export function isClosed(kept: Item): boolean {
+  return schemaOf(kept).readableFrom === CLOSED_SCHEMA;
+}
+
 /** Closes tables to every server. `why`: attributes of the layout that say it. */
 export function closing({ meta }: Pick<Tables, "meta">, kept: Item, why: Item): Update {
   const names = Object.keys(why);
@@ -187,7 +192,7 @@ type Update = NonNullable<TransactWriteItem["Update"]>;
 /** Of the layout, or of the leadership. Throws a StorageError if this program can't serve the tables. */
 export function checkedSchemaOf(table: string, kept: Item): StorageSchema {
   const schema = schemaOf(kept);
-  if (schema.readableFrom === CLOSED_SCHEMA) {
+  if (isClosed(kept)) {
     const by = kept["replaced_by"]?.S;
     throw new StorageError(
       "none",

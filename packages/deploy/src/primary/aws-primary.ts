@@ -183,7 +183,7 @@ export class AwsPrimary implements PrimaryDeployment {
       const wanted = await this.#wanted({ stack, parameters: stored }, artefact, current.leader);
       return this.#changeStack(wanted.template, progress);
     });
-    await this.#store.dropOthers(access);
+    await this.#dropOthers(access, note);
     if (leftover.length > 0) await this.#otherStore.remove(access);
     const state = await this.state();
     if (state === null) throw new Error(`The stack ${this.#names.stack} is gone.`);
@@ -540,6 +540,18 @@ export class AwsPrimary implements PrimaryDeployment {
       progress({ kind: "resource", what: wordsOf(id), status, reason: ResourceStatusReason ?? null });
     });
     if (left !== undefined)
+  /** The machines are replaced by now, so a deployment does not end at old things that AWS does not remove. */
+  async #dropOthers(access: PrimaryAccess, note: (words: string) => void): Promise<void> {
+    try {
+      await this.#store.dropOthers(access);
+    } catch (error) {
+      if (!(error instanceof CommandError)) throw error;
+      note(
+        `${error.message}. The machines run the new server; the next change of the primary tries the removal again.`,
+      );
+    }
+  }
+
       throw stackError(
         reason ?? left.StackStatusReason ?? "",
         `the removal of the stack ${name}`,

@@ -394,6 +394,13 @@ describe.skipIf(!runs)("a primary on Fargate", () => {
     expect(removes.map(({ what }) => what)).toEqual(
       expect.arrayContaining([`stack ${NAMES.stack}`, `repository ${REPOSITORY}`, `secret ${NAMES.parameters.keys}`]),
     );
+    // Without the permission to list tables it goes on, and says so.
+    account.proxy.answer((call) => Promise.resolve(call === "ListTables" ? denied(call) : null));
+    process.env["AWS_ENDPOINT_URL_DYNAMODB"] = account.proxy.endpoint;
+    expect((await primary(other()).planDestroy({ keepTables: false })).stays).toEqual([
+      expect.stringContaining("AWS lists them only with the permission dynamodb:ListTables"),
+    ]);
+    process.env["AWS_ENDPOINT_URL_DYNAMODB"] = dynamo.endpoint;
     // moto deletes no networks.
     let isGone = false;
     account.proxy.answer((call) => {

@@ -33,6 +33,7 @@ import { storedUnit } from "./stored-unit.ts";
 import {
   closing,
   ensureTables,
+  firstPrefixOf,
   isClosed,
   Layout,
   LAYOUT,
@@ -105,7 +106,7 @@ export class DynamoBackups {
   /** The prefix of the tables that are restored to a second. */
   prefixAt(atMs: number): string {
     const stamp = new Date(atMs).toISOString().slice(0, 19).replaceAll(/[-:]/g, "");
-    return `${this.#prefix.replace(/-at-\d{8}T\d{6}Z$/, "")}-at-${stamp}Z`;
+    return `${firstPrefixOf(this.#prefix)}-at-${stamp}Z`;
   }
 
   /**

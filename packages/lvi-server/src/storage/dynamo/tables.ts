@@ -81,6 +81,20 @@ export function tablesOf(prefix: string): Tables {
   };
 }
 
+/** The end of the prefix of tables that are restored to a second. */
+const RESTORED = String.raw`-at-\d{8}T\d{6}Z`;
+
+/** The prefix of the tables that these were restored from, at first; of others their own. */
+export function firstPrefixOf(prefix: string): string {
+  return prefix.replace(new RegExp(`${RESTORED}$`), "");
+}
+
+/** Whether a table of this name is one that was restored from those of the prefix, at first. */
+export function isRestoredFrom(prefix: string, name: string): boolean {
+  const ends = Object.keys(tablesOf(prefix)).join("|");
+  return name.startsWith(prefix) && new RegExp(`^${RESTORED}-(?:${ends})$`).test(name.slice(prefix.length));
+}
+
 /** Where things stand in the tables of a deployment. */
 export class Layout {
   /** Buckets of each table of the application, and of all executions. */

@@ -12,6 +12,8 @@ function sumOf(budget: MemoryBudget): number {
   const threads = budget.workers * 2 + 1;
   return (
     128 * MB +
+    // Questions of listeners.
+    110_000 * 72 +
     hotBytes +
     finishedBytes +
     requestBytes +

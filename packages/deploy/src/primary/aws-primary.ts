@@ -221,8 +221,8 @@ export class AwsPrimary implements PrimaryDeployment {
   }
 
   async drift({ artefact }: PrimaryState): Promise<readonly PlannedChange[]> {
-    const template = JSON.stringify(await this.#account.stackTemplate(this.#names.stack));
-    const found = await this.#find(artefact, template);
+    const deployed = JSON.stringify(await this.#account.stackTemplate(this.#names.stack));
+    const found = await this.#find(artefact, deployed);
     this.#checkChangeable(found.stack);
     const tables = await this.#withTables(found.access, (all) => this.#tableChanges(all));
     return [...found.store, ...tables, ...this.#parameterChanges(found)];
@@ -310,11 +310,11 @@ export class AwsPrimary implements PrimaryDeployment {
     return { a: idOf("a"), b: idOf("b") };
   }
 
-  /** `template`: the one that is deployed; null: that of this version is to be. */
-  async #find(artefact: string, template: string | null = null): Promise<Found> {
+  /** `deployed`: the template that is deployed; null: that of this version is to be. */
+  async #find(artefact: string, deployed: string | null = null): Promise<Found> {
     const access = await this.#account.access();
     const [store, leftover, parameters, stack] = await Promise.all([
-      this.#store.changes(access, artefact, template),
+      this.#store.changes(access, artefact, deployed),
       this.#otherStore.removals(access),
       this.#account.parameters(this.#secretNames),
       this.#account.stack(this.#names.stack),

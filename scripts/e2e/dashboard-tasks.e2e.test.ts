@@ -86,11 +86,13 @@ test("a dead task tells its error, is tried again, and is discarded", async () =
   await open();
   await choose(task, "dead");
   const one = page.locator('section[aria-label="One task"]');
+  await one.locator('dd:has-text("1 without effect")').waitFor();
   await one.locator('code:text-is("nowhere")').waitFor();
   await one.locator("text=There is nobody to tell.").waitFor();
   expect(await one.locator("button", { hasText: "Retry" }).count()).toBe(1);
   await page.click('.orders button:text-is("Retry")');
   await page.waitForSelector('[role="status"]:has-text("the task of lose begins at once")');
+  await one.locator('dd:has-text("2 without effect")').waitFor();
   await choose(task, "dead");
   await page.click('.orders button:text-is("Discard")');
   await page.click("text=Discard for good");

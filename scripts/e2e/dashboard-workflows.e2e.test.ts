@@ -14,6 +14,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest
 import { Bank } from "../../packages/cli/e2e/fake-bank.ts";
 import { serveDeployedDashboard } from "../../packages/cli/src/operate/deployed-dashboard.ts";
 import { startTestApp, type TestApp } from "../../packages/cli/src/testing.ts";
+import { alarmsOf } from "../../packages/lvi-server/e2e/test-process.ts";
 import { openBrowser } from "../pictures/shots.ts";
 import { type OpenDashboard, openDashboard } from "./dashboard-page.ts";
 
@@ -146,8 +147,16 @@ test("a stuck workflow tells why, is tried again, and is stuck again", async () 
   await choose(workflow, "stuck");
   expect(await page.locator(ONE).textContent()).toContain("astray");
   await page.waitForSelector(timelineRow("Stuck"));
+  const { host, port } = app.lviServer.address();
+  const alarms = (): Promise<number> => alarmsOf(`http://${host}:${port}`, "workflow_stuck");
+  const before = await alarms();
   await page.click('.orders button:text-is("Retry")');
   await page.waitForSelector('[role="status"]:has-text("stray runs again")');
+  await expect.poll(alarms, { timeout: 100_000 }).toBe(before + 1);
+  // From here on the page knows nothing of the time before.
+  await page.reload();
+  await open();
+  await choose(workflow, "stuck");
   await page.waitForSelector(timelineRow("Stuck"));
 });
 

@@ -26,6 +26,7 @@ import { tailWorker, type TailSink } from "../src/operate/tail/sources.ts";
 import type { TailLine } from "../src/operate/tail/tail-line.ts";
 import { type RecordedExecution, recordOfLine } from "../src/replay/record-line.ts";
 import { freePort } from "./free-port.ts";
+import { meanwhile } from "./meanwhile.ts";
 import {
   createProject,
   radical,
@@ -160,21 +161,17 @@ describe.runIf(parts.includes("tail and doctor"))("radical metrics", () => {
     interface Told {
       readonly servers: readonly { readonly report: ServerReport }[];
     }
-    // Calls go on until a second has some: under load they are slow.
-    const measured = new AbortController();
-    const calling = (async () => {
-      // oxlint-disable-next-line no-await-in-loop -- one after the other
-      while (!measured.signal.aborted) await call("sign", { author: "ann", text: "measured" });
-    })();
-    const found = await new Promise<ServerReport>((resolve) => {
-      createInterface(child.stdout!).on("line", (line) => {
-        const [{ report }] = (JSON.parse(line) as Told).servers as [{ report: ServerReport }];
-        if (report.requests.rate > 0) resolve(report);
+    const measured = (): Promise<ServerReport> =>
+      new Promise((resolve, reject) => {
+        createInterface(child.stdout!).on("line", (line) => {
+          const [{ report }] = (JSON.parse(line) as Told).servers as [{ report: ServerReport }];
+          if (report.requests.rate > 0) resolve(report);
+        });
+        void closed.then((code) => reject(new Error(`radical metrics has ended with ${code}`)));
       });
-    });
-    measured.abort();
-    await calling;
-    child.kill("SIGINT");
+    // Calls go on until a second has some: under load they are slow.
+    const calling = async (): Promise<void> => void (await call("sign", { author: "ann", text: "measured" }));
+    const found = await meanwhile(calling, measured).finally(() => child.kill("SIGINT"));
     expect(await closed).toBe(0);
     expect(found).toMatchObject({ serves: true, requests: { refused: 0 }, tasks: { dead: 0 }, alarms: {} });
     expect(found.requests.seconds.p99).toBeGreaterThan(0);

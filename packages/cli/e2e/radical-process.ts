@@ -1,13 +1,16 @@
 /** The command `radical` as a process. */
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import type { DevEvent } from "../src/dev/dev-events.ts";
 
 export const MAIN = fileURLToPath(new URL("../src/main.ts", import.meta.url));
+
+const TSC = fileURLToPath(new URL("../../../node_modules/typescript/bin/tsc", import.meta.url));
 
 export interface Finished {
   readonly code: number | null;
@@ -137,4 +140,15 @@ export async function createProject(files: Readonly<Record<string, string>>): Pr
   };
   for (const [path, text] of Object.entries(files)) await write(path, text);
   return { folder, write, remove: () => rm(folder, { recursive: true, force: true }) };
+}
+
+/** The words of the compiler of TypeScript about a project, or why it did not run. Empty: its types are right. */
+export async function problemsOfTypes(project: string): Promise<string> {
+  try {
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, [TSC, "-p", project]);
+    return stdout || stderr;
+  } catch (error) {
+    const { stdout, stderr, message } = error as Error & { readonly stdout?: string; readonly stderr?: string };
+    return stdout || stderr || message;
+  }
 }

@@ -7,6 +7,7 @@ import { HEARD_PATH, LVI_PATH } from "@radical/protocol";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Answer, type TestApp, startTestApp } from "../src/testing.ts";
 import { createFaultLink, type Fate, type FaultLink } from "./fault-link.ts";
+import { meanwhile } from "./meanwhile.ts";
 
 const BANK = fileURLToPath(new URL("fixtures/bank", import.meta.url));
 /** Bounded polls of conditions; none of them is a measure of time. */
@@ -103,21 +104,19 @@ test("a location that is not heard holds a write up until its leases are over, a
   await start(SHORT_MS);
   expect(await leasedAt("unheard", "far")).toMatchObject({ result: 0 });
   holdHeard("far");
-  const writes = { told: 0, areOver: false };
-  const reading = (async () => {
-    while (!writes.areOver) {
-      const least = writes.told;
-      const answer = await count("unheard", "far");
-      expect(answer.status).toBe(200);
-      expect(answer.result).toBeGreaterThanOrEqual(least);
+  let told = 0;
+  const read = async (): Promise<void> => {
+    const least = told;
+    const answer = await count("unheard", "far");
+    expect(answer.status).toBe(200);
+    expect(answer.result).toBeGreaterThanOrEqual(least);
+  };
+  await meanwhile(read, async () => {
+    for (let i = 1; i <= 3; i++) {
+      const answer = await increment("unheard", "near");
+      expect(answer).toMatchObject({ result: i });
+      told = i;
     }
-  })();
-  for (let i = 1; i <= 3; i++) {
-    const answer = await increment("unheard", "near");
-    expect(answer).toMatchObject({ result: i });
-    writes.told = i;
-  }
-  writes.areOver = true;
-  await reading;
+  });
   expect(await count("unheard", "far")).toMatchObject({ result: 3 });
 });

@@ -2,19 +2,17 @@
  * The box office of the documents, docs/examples/tickets. Several how-to pages show its code: holds that expire, pages,
  * sessions that can be ended, mail by an outbox, and jobs by a schedule.
  */
-import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { rm } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { startTestApp, type TestApp } from "../src/testing.ts";
+import { problemsOfTypes } from "./radical-process.ts";
 
 const PROJECT = fileURLToPath(new URL("../../../docs/examples/tickets", import.meta.url));
-const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 const SECRETS = { LOGIN_CODE: "4711", JOB_SECRET: "a secret that only the test knows" };
 
 interface Handed {
@@ -168,9 +166,5 @@ test("the schedule runs the same jobs", async () => {
 });
 
 test("the Worker's types are right", async () => {
-  const tsc = join(ROOT, "node_modules/typescript/bin/tsc");
-  const { stdout } = await promisify(execFile)(process.execPath, [tsc, "-p", PROJECT]).catch(
-    (error: unknown) => error as { readonly stdout: string },
-  );
-  expect(stdout).toBe("");
+  expect(await problemsOfTypes(PROJECT)).toBe("");
 });

@@ -2,21 +2,27 @@
  * The drill: a storage is set back to an earlier state under a deployment whose locations live on, with what they have cached. Real
  * servers, a real workerd, and the command. DynamoDB Local keeps no past of its tables, so the test keeps the state of a time.
  */
-import { randomBytes, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { readdirSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { dirname } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { DatabaseSync } from "node:sqlite";
-import { KeyRing, openBackups, openStorage, parseKeys } from "@radical/lvi-server";
-import { CREDENTIALS, hasDynamoDbLocal, startDynamoDbLocal } from "@radical/lvi-server/e2e/dynamodb-local";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Application, buildApplication, Deployment, LOCATIONS, type StorageChoice } from "./crash/deployment.ts";
-import { SQLITE } from "./crash/storages.ts";
-import { COPIED, Past } from "./tables-past.ts";
+import { type DynamoBackups, KeyRing, openBackups, openStorage, parseKeys } from "@radical/lvi-server";
+import {
+  CREDENTIALS,
+  type DynamoDbLocal,
+  hasDynamoDbLocal,
+  startDynamoDbLocal,
+} from "@radical/lvi-server/e2e/dynamodb-local";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { type Application, buildApplication, Deployment, LOCATIONS } from "./crash/deployment.ts";
+import { dynamoDb, newTables, SQLITE } from "./crash/storages.ts";
 import { type Finished, radical } from "./radical-process.ts";
+import { COPIED, Past } from "./tables-past.ts";
 
 const TIMEOUT_MS = 300_000;
+/** Less than the test has: what it has started is stopped. */
+const SOON = { timeout: 100_000, interval: 20 };
 const [HERE, THERE] = LOCATIONS;
 /** The application has a schedule, which writes too. */
 const COUNT = expect.any(Number) as number;
@@ -31,11 +37,11 @@ afterAll(() => application?.remove());
 /** A call that is repeated under its key until it has an answer, as a client does it. */
 async function called(deployment: Deployment, handler: string, args: unknown, location: string): Promise<unknown> {
   const key = randomUUID();
-  for (;;) {
+  return vi.waitFor(async () => {
     const reply = await deployment.call(handler, args, location, key);
-    if (reply !== null && reply.status < 500) return reply.result;
-    await sleep(50);
-  }
+    if (reply === null || reply.status >= 500) throw new Error(`${handler} is not answered: ${JSON.stringify(reply)}`);
+    return reply.result;
+  }, SOON);
 }
 
 const incremented = (deployment: Deployment, name: string, location: string): Promise<unknown> =>
@@ -45,7 +51,7 @@ const counted = (deployment: Deployment, name: string, location: string): Promis
 
 /** Until nothing is promised that is not applied. */
 async function settled(deployment: Deployment): Promise<void> {
-  while ((await deployment.load())?.pending !== 0) await sleep(20);
+  await expect.poll(() => deployment.load(), SOON).toMatchObject({ pending: 0 });
 }
 
 async function before(deployment: Deployment): Promise<void> {
@@ -80,11 +86,11 @@ async function after(deployment: Deployment): Promise<void> {
  * sees the one before.
  */
 async function untilSeen(deployment: Deployment, name: string, value: number): Promise<void> {
-  while ((await counted(deployment, name, HERE)) !== value) await sleep(20);
+  await expect.poll(() => counted(deployment, name, HERE), SOON).toBe(value);
 }
 
 function succeeded({ code, stdout, stderr }: Finished): unknown {
-  expect({ code, stderr }).toMatchObject({ code: 0 });
+  expect([code, code === 0 ? "" : stdout + stderr]).toEqual([0, ""]);
   return JSON.parse(stdout) as unknown;
 }
 
@@ -166,140 +172,129 @@ test(
   TIMEOUT_MS,
 );
 
-test.skipIf(!hasDynamoDbLocal())(
-  "tables are restored beside, checked, and taken over from a server that serves",
-  async () => {
+const AT_MS = Date.UTC(2026, 10, 27, 14);
+
+describe.skipIf(!hasDynamoDbLocal())("on DynamoDB", () => {
+  let local: DynamoDbLocal;
+  let past: Past;
+  beforeAll(async () => {
     Object.assign(process.env, CREDENTIALS);
-    const local = await startDynamoDbLocal();
-    const past = new Past(local.endpoint);
-    const first = randomBytes(8).toString("hex");
-    let prefix = first;
-    const addressOf = (of: string): string => `dynamodb:${of}?endpoint=${local.endpoint}`;
-    const storage: StorageChoice = {
-      kind: "dynamodb",
-      address: () => addressOf(prefix),
-      leaseMs: 3_000,
-      environment: CREDENTIALS,
-      endLease: () => Promise.resolve(),
-    };
-    const command = (args: readonly string[], of = first): Promise<Finished> =>
-      radical([...args, "--storage", addressOf(of), "--json"], { env: CREDENTIALS });
-    const { callHashes: hasher } = new KeyRing(parseKeys(`any:${"0".repeat(32)}`));
-    /** A server can't serve the tables: their restore was not finished. */
-    const closed = (of: string): Promise<void> =>
-      expect(
-        openStorage({ kind: "dynamodb", prefix: of, endpoint: local.endpoint }, { retentionMs: 1, hasher }),
-      ).rejects.toThrow("is restored, and was not taken over");
-    const deployment = await Deployment.start(application, storage);
-    const backups = await openBackups(
-      { kind: "dynamodb", prefix: first, endpoint: local.endpoint },
-      { restoreTable: (from, to) => past.restore(from, to), pollMs: 10 },
-    );
-    try {
-      await before(deployment);
-      await past.keep(COPIED.map((name) => `${first}-${name}`));
-      await lost(deployment);
+    local = await startDynamoDbLocal();
+    past = new Past(local.endpoint);
+  });
+  afterAll(async () => {
+    past?.close();
+    await local?.stop();
+  });
 
-      const restored = await backups.restoreTo(Date.UTC(2026, 10, 27, 14), () => undefined);
-      expect(restored).toBe(`${first}-at-20261127T140000Z`);
-      // Again, as after a command that was broken off.
-      expect(await backups.restoreTo(Date.UTC(2026, 10, 27, 14), () => undefined)).toBe(restored);
-      const content = await backups.check(restored, () => undefined);
-      expect(content).toMatchObject({ items: COUNT, pendingIntents: 0 });
-      // Nobody serves them before they are taken over.
-      await closed(restored);
+  const addressOf = (prefix: string): string => `dynamodb:${prefix}?endpoint=${local.endpoint}`;
 
-      // The server that leads ends by itself, and is started again with the tables that are named then.
-      prefix = restored;
-      succeeded(await command(["restore", "--from", restored, "--yes"]));
-      await untilSeen(deployment, "kept", 3);
-      await after(deployment);
-
-      // The same once more changes nothing: the tables that were taken over serve.
-      succeeded(await command(["restore", "--from", restored, "--yes"]));
-      expect(await backups.restoreTo(Date.UTC(2026, 10, 27, 14), () => undefined)).toBe(restored);
-      expect(await counted(deployment, "kept", HERE)).toBe(5);
-
-      // A restore of restored tables: nobody serves those before they are taken over either.
-      await past.keep(COPIED.map((name) => `${restored}-${name}`));
-      const again = await openBackups(
-        { kind: "dynamodb", prefix: restored, endpoint: local.endpoint },
-        { restoreTable: (from, to) => past.restore(from, to), pollMs: 10 },
-      );
-      const second = await again.restoreTo(Date.UTC(2026, 10, 27, 15), () => undefined);
-      again.close();
-      expect(second).toBe(`${first}-at-20261127T150000Z`);
-      await closed(second);
-
-      // And back.
-      expect(await incremented(deployment, "only", THERE)).toBe(1);
-      prefix = first;
-      succeeded(await command(["restore", "--from", first, "--yes"], restored));
-      await untilSeen(deployment, "only", 0);
-      expect(await counted(deployment, "only", THERE)).toBe(0);
-      expect(await counted(deployment, "lost", THERE)).toBe(1);
-      expect(await incremented(deployment, "kept", THERE)).toBe(6);
-
-      // The tables of that time have the writes that were made in them since.
-      await expect(backups.restoreTo(Date.UTC(2026, 10, 27, 14), () => undefined)).rejects.toThrow(
-        `The tables ${restored}-* have been served since they were restored`,
-      );
-      expect(await counted(deployment, "kept", HERE)).toBe(6);
-      expect(deployment.alarms).toEqual([]);
-    } finally {
-      backups.close();
-      past.close();
-      await deployment.stop();
-      await local.stop();
-    }
-  },
-  TIMEOUT_MS,
-);
-
-test.skipIf(!hasDynamoDbLocal())(
-  "a copy that has an execution in part is refused",
-  async () => {
-    Object.assign(process.env, CREDENTIALS);
-    const local = await startDynamoDbLocal();
-    const past = new Past(local.endpoint);
-    const prefix = randomBytes(8).toString("hex");
-    const address = `dynamodb:${prefix}?endpoint=${local.endpoint}`;
-    const storage: StorageChoice = {
-      kind: "dynamodb",
-      address: () => address,
-      leaseMs: 10_000,
-      environment: CREDENTIALS,
-      endLease: () => Promise.resolve(),
-    };
-    const deployment = await Deployment.start(application, storage);
-    const backups = await openBackups(
+  const backupsOf = (prefix: string): Promise<DynamoBackups> =>
+    openBackups(
       { kind: "dynamodb", prefix, endpoint: local.endpoint },
       { restoreTable: (from, to) => past.restore(from, to), pollMs: 10 },
     );
+
+  /** A server can't serve the tables: their restore was not finished. */
+  const areClosed = (prefix: string): Promise<void> => {
+    const { callHashes: hasher } = new KeyRing(parseKeys(`any:${"0".repeat(32)}`));
+    const opened = openStorage({ kind: "dynamodb", prefix, endpoint: local.endpoint }, { retentionMs: 1, hasher });
+    return expect(opened).rejects.toThrow("is restored, and was not taken over");
+  };
+
+  /** With a deployment on tables of its own, and with backups of them. */
+  async function withTables(
+    leaseMs: number,
+    body: (deployment: Deployment, tables: { prefix: string }, backups: DynamoBackups) => Promise<void>,
+  ): Promise<void> {
+    const tables = newTables();
+    const { prefix } = tables;
+    const deployment = await Deployment.start(application, { ...dynamoDb(local.endpoint, tables), leaseMs });
     try {
-      await before(deployment);
-      const names = COPIED.map((name) => `${prefix}-${name}`);
-      await past.keep(names);
-      const atMs = Date.UTC(2026, 10, 27, 14);
-      const restored = await backups.restoreTo(atMs, () => undefined);
-      const { commitId } = await itemOf(past, `${restored}-items`);
-      await past.put(`${restored}-executions`, {
-        bucket: { S: "00" },
-        id: { S: "0".repeat(32) },
-        status: { S: "pending" },
-        commit_id: { S: commitId },
-        owner: { N: "1" },
-      });
-      await expect(backups.check(restored, () => undefined)).rejects.toThrow("is there in part");
+      const backups = await backupsOf(prefix);
+      await body(deployment, tables, backups).finally(() => backups.close());
     } finally {
-      backups.close();
-      past.close();
       await deployment.stop();
-      await local.stop();
     }
-  },
-  TIMEOUT_MS,
-);
+  }
+
+  test(
+    "tables are restored beside, checked, and taken over from a server that serves",
+    () =>
+      withTables(3_000, async (deployment, tables, backups) => {
+        const { prefix: first } = tables;
+        const command = (args: readonly string[], of = first): Promise<Finished> =>
+          radical([...args, "--storage", addressOf(of), "--json"], { env: CREDENTIALS });
+        await before(deployment);
+        await past.keep(COPIED.map((name) => `${first}-${name}`));
+        await lost(deployment);
+
+        const restored = await backups.restoreTo(AT_MS, () => undefined);
+        expect(restored).toBe(`${first}-at-20261127T140000Z`);
+        // Again, as after a command that was broken off.
+        expect(await backups.restoreTo(AT_MS, () => undefined)).toBe(restored);
+        const content = await backups.check(restored, () => undefined);
+        expect(content).toMatchObject({ items: COUNT, pendingIntents: 0 });
+        // Nobody serves them before they are taken over.
+        await areClosed(restored);
+
+        // The server that leads ends by itself, and is started again with the tables that are named then.
+        tables.prefix = restored;
+        succeeded(await command(["restore", "--from", restored, "--yes"]));
+        await untilSeen(deployment, "kept", 3);
+        await after(deployment);
+
+        // The same once more changes nothing: the tables that were taken over serve.
+        succeeded(await command(["restore", "--from", restored, "--yes"]));
+        expect(await backups.restoreTo(AT_MS, () => undefined)).toBe(restored);
+        expect(await counted(deployment, "kept", HERE)).toBe(5);
+
+        // A restore of restored tables: nobody serves those before they are taken over either.
+        await past.keep(COPIED.map((name) => `${restored}-${name}`));
+        const again = await backupsOf(restored);
+        const second = await again.restoreTo(AT_MS + 3_600_000, () => undefined).finally(() => again.close());
+        expect(second).toBe(`${first}-at-20261127T150000Z`);
+        await areClosed(second);
+
+        // And back.
+        expect(await incremented(deployment, "only", THERE)).toBe(1);
+        tables.prefix = first;
+        succeeded(await command(["restore", "--from", first, "--yes"], restored));
+        await untilSeen(deployment, "only", 0);
+        expect(await counted(deployment, "only", THERE)).toBe(0);
+        expect(await counted(deployment, "lost", THERE)).toBe(1);
+        expect(await incremented(deployment, "kept", THERE)).toBe(6);
+
+        // The tables of that time have the writes that were made in them since.
+        await expect(backups.restoreTo(AT_MS, () => undefined)).rejects.toThrow(
+          `The tables ${restored}-* have been served since they were restored`,
+        );
+        expect(await counted(deployment, "kept", HERE)).toBe(6);
+        expect(deployment.alarms).toEqual([]);
+      }),
+    TIMEOUT_MS,
+  );
+
+  test(
+    "a copy that has an execution in part is refused",
+    () =>
+      withTables(10_000, async (deployment, { prefix }, backups) => {
+        await before(deployment);
+        await past.keep(COPIED.map((name) => `${prefix}-${name}`));
+        const restored = await backups.restoreTo(AT_MS, () => undefined);
+        const { commitId } = await itemOf(past, `${restored}-items`);
+        await past.put(`${restored}-executions`, {
+          bucket: { S: "00" },
+          id: { S: "0".repeat(32) },
+          status: { S: "pending" },
+          commit_id: { S: commitId },
+          owner: { N: "1" },
+        });
+        await expect(backups.check(restored, () => undefined)).rejects.toThrow("is there in part");
+      }),
+    TIMEOUT_MS,
+  );
+});
 
 async function itemOf(past: Past, table: string): Promise<{ readonly commitId: string }> {
   await past.keep([table]);

@@ -1,14 +1,12 @@
 /** Services of a real application: enqueued by handlers, called by the primary, written in its Worker, with a bank that fails. */
-import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { loadProject, startCompiler, buildApp } from "@radical/app";
 import { Refused, type TestApp, startTestApp } from "../src/testing.ts";
 import { Bank } from "./fake-bank.ts";
-import { type TemporaryProject, createProject } from "./radical-process.ts";
+import { createProject, problemsOfTypes, type TemporaryProject } from "./radical-process.ts";
 
 /** The application of the documents. */
 const EXAMPLE = fileURLToPath(new URL("../../../docs/examples/payments", import.meta.url));
@@ -117,12 +115,12 @@ test("the Worker is typed by the declarations, and a build without it says what 
   try {
     const { app } = await buildApp(await loadProject(project.folder), compiler);
     await project.write(".radical/worker.d.ts", app?.workerTypes ?? "");
-    expect(await problemsOfTypes()).toBe("");
+    expect(await problemsOfTypes(project.folder)).toBe("");
     const worker = FILES["src/worker.ts"]!;
     await project.write("src/worker.ts", worker.replace("return response.text();", "return response.status;"));
-    expect(await problemsOfTypes()).toContain("'number' is not assignable to type 'string'");
+    expect(await problemsOfTypes(project.folder)).toContain("'number' is not assignable to type 'string'");
     await project.write("src/worker.ts", worker.replace("sendMail: async", "sendFax: async"));
-    expect(await problemsOfTypes()).toContain("'sendFax' does not exist in type 'Services<Bindings>'");
+    expect(await problemsOfTypes(project.folder)).toContain("'sendFax' does not exist in type 'Services<Bindings>'");
     const { "src/worker.ts": _worker, ...files } = FILES;
     const without = await createProject(files);
     try {
@@ -136,11 +134,3 @@ test("the Worker is typed by the declarations, and a build without it says what 
     await compiler.close();
   }
 });
-
-async function problemsOfTypes(): Promise<string> {
-  const tsc = fileURLToPath(new URL("../../../node_modules/typescript/bin/tsc", import.meta.url));
-  const { stdout } = await promisify(execFile)(process.execPath, [tsc, "-p", project.folder]).catch(
-    (error: { stdout: string }) => error,
-  );
-  return stdout;
-}

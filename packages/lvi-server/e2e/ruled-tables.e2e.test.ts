@@ -5,7 +5,6 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { createInterface } from "node:readline";
 import {
   type AccessedUnit,
   encodeLviRequest,
@@ -24,7 +23,7 @@ import { moduleHash } from "@radical/wasm-host";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { TestClient } from "./test-client.ts";
 import { type TestModule, testModule } from "./test-module.ts";
-import { type ServerProcess, startProcess } from "./test-process.ts";
+import { alarmsOf, loggedAlarms, type ServerProcess, startProcess } from "./test-process.ts";
 
 const SOON = { timeout: 100_000 };
 const NOBODY: Followup["writes"] = [];
@@ -34,7 +33,7 @@ let module: TestModule;
 let server: ServerProcess;
 let thief: TestClient;
 /** The alarms in the log of the server that runs. */
-let logged: Readonly<Record<string, unknown>>[] = [];
+let logged: ReturnType<typeof loggedAlarms> = [];
 
 beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), "radical-ruled-tables-"));
@@ -55,11 +54,7 @@ async function start(auditPercent: number): Promise<void> {
   const storage = `sqlite:${path.join(folder, "data.sqlite")}`;
   const audit = ["--audit-percent", String(auditPercent)];
   server = await startProcess(["--storage", storage, "--workers", "1", "--followup-timeout-ms", "600000", ...audit]);
-  logged = [];
-  createInterface(server.child.stderr!).on("line", (line) => {
-    const entry = JSON.parse(line) as Readonly<Record<string, unknown>>;
-    if (String(entry["event"]).endsWith("_alarm")) logged.push(entry);
-  });
+  logged = loggedAlarms(server);
   thief = new TestClient(server.url, module);
 }
 
@@ -89,11 +84,6 @@ function counterUnits(key: string): readonly AccessedUnit[] {
   return [{ unit: unitId("counters", key), mode: "read-write", version }];
 }
 
-async function alarms(alarm: string): Promise<number> {
-  const text = await (await fetch(`${server.url}/metrics`)).text();
-  return Number(new RegExp(`radical_alarms_total\\{alarm="${alarm}"\\} (\\d+)`).exec(text)![1]);
-}
-
 async function audits(): Promise<number> {
   const text = await (await fetch(`${server.url}/metrics`)).text();
   return Number(/radical_re_executions_total\{cause="audit"\} (\d+)/.exec(text)?.[1] ?? 0);
@@ -101,7 +91,7 @@ async function audits(): Promise<number> {
 
 const ruled = (name: string): void => {
   test("a forged followup for an audited table is refused, and the primary applies its own run", async () => {
-    const [before, key] = [await alarms("forged"), `forged-${name}`];
+    const [before, key] = [await alarmsOf(server.url, "forged"), `forged-${name}`];
     const writes = [{ unit: unitId("counters", key), value: Uint8Array.of(99) }];
     const [result, execution] = await claimed("increment", key, counterUnits(key), writes, Uint8Array.of(99));
     expect(result).toBe("not_covered");
@@ -113,7 +103,7 @@ const ruled = (name: string): void => {
       handler: "increment",
       detail: `a followup of the location stolen is not what two runs of the handler do here: it has another outcome (result in place of result), other writes of counters/${key}; it was not applied`,
     });
-    expect(await alarms("forged")).toBe(before + 1);
+    expect(await alarmsOf(server.url, "forged")).toBe(before + 1);
   });
 
   test("one that leaves a write out is refused as well", async () => {
@@ -124,17 +114,21 @@ const ruled = (name: string): void => {
   });
 
   test("what the handler does is applied, and nobody is accused", async () => {
-    const [before, key] = [await alarms("forged"), `honest-${name}`];
+    const [before, key] = [await alarmsOf(server.url, "forged"), `honest-${name}`];
     const runs = await audits();
     const writes = [{ unit: unitId("counters", key), value: Uint8Array.of(1) }];
     const [result] = await claimed("increment", key, counterUnits(key), writes, Uint8Array.of(1));
     expect(result).toBe("applied");
-    expect([await thief.read(key), await alarms("forged"), await alarms("determinism")]).toEqual([1, before, 0]);
+    expect([
+      await thief.read(key),
+      await alarmsOf(server.url, "forged"),
+      await alarmsOf(server.url, "determinism"),
+    ]).toEqual([1, before, 0]);
     expect(await audits()).toBe(runs + 1);
   });
 
   test("a private item is in no answer and in no update, and is named by no set", async () => {
-    const before = await alarms("outside_tables");
+    const before = await alarmsOf(server.url, "outside_tables");
     const victim = unitId("people", "victim");
     const updates = await thief.send(
       "POST",
@@ -157,7 +151,7 @@ const ruled = (name: string): void => {
       const answer = await thief.lvi(asStolen("remember", "victim=Robin", units));
       expect(answer).toMatchObject({ kind: "refused", code: "outside_tables", retryAfterMs: null });
     }
-    expect(await alarms("outside_tables")).toBe(before + 2);
+    expect(await alarmsOf(server.url, "outside_tables")).toBe(before + 2);
     // The handlers have what they need.
     for (const person of ["Robin", "Marian"]) {
       const answer = await asked(asStolen("remember", `victim=${person}`, null));

@@ -31,7 +31,14 @@ import { moduleHash } from "@radical/wasm-host";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Signing, TestClient } from "./test-client.ts";
 import { type TestModule, testModule } from "./test-module.ts";
-import { logged as loggedBy, type ServerProcess, spawnServer, startProcess } from "./test-process.ts";
+import {
+  alarmsOf,
+  logged as loggedBy,
+  loggedAlarms,
+  type ServerProcess,
+  spawnServer,
+  startProcess,
+} from "./test-process.ts";
 
 const SOON = { timeout: 100_000 };
 
@@ -51,7 +58,7 @@ let module: TestModule;
 let server: ServerProcess;
 let thief: TestClient;
 /** The alarms in the log of the server that runs. */
-let logged: Readonly<Record<string, unknown>>[] = [];
+let logged: ReturnType<typeof loggedAlarms> = [];
 
 beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), "radical-stolen-key-"));
@@ -74,11 +81,7 @@ afterAll(async () => {
 async function start(): Promise<void> {
   const storage = `sqlite:${path.join(folder, "data.sqlite")}`;
   server = await startProcess(["--storage", storage, "--workers", "1", "--followup-timeout-ms", "600000"]);
-  logged = [];
-  createInterface(server.child.stderr!).on("line", (line) => {
-    const entry = JSON.parse(line) as Readonly<Record<string, unknown>>;
-    if (entry["event"] === "outside_tables_alarm") logged.push(entry);
-  });
+  logged = loggedAlarms(server);
   thief = new TestClient(server.url, module);
   // It hears of the server, so that nothing is in doubt.
   await thief.lvi(thief.requestOf("incrementNearStorage", "known", null)).catch(() => undefined);
@@ -103,13 +106,8 @@ function commitOf(reply: LviReply): CommitId {
   return reply.commitId;
 }
 
-async function alarms(): Promise<number> {
-  const text = await (await fetch(`${server.url}/metrics`)).text();
-  return Number(/radical_alarms_total\{alarm="outside_tables"\} (\d+)/.exec(text)![1]);
-}
-
 async function expectRefused(handler: string, set: readonly AccessedUnit[], words: string): Promise<void> {
-  const before = await alarms();
+  const before = await alarmsOf(server.url, "outside_tables");
   const request = thief.requestOf(handler, "a>b", set, { location: "stolen" });
   const reply = await thief.lvi(request);
   expect(reply).toMatchObject({ kind: "refused", code: "outside_tables", retryAfterMs: null });
@@ -117,11 +115,12 @@ async function expectRefused(handler: string, set: readonly AccessedUnit[], word
   const alarm = (): unknown => logged.find(({ execution }) => execution === request.executionId);
   await expect.poll(alarm, SOON).toMatchObject({
     level: "error",
+    event: "outside_tables_alarm",
     module: module.hash,
     handler,
     detail: `${handler} never ${words}, and its set has a unit of it; the location stolen has sent it`,
   });
-  expect(await alarms()).toBe(before + 1);
+  expect(await alarmsOf(server.url, "outside_tables")).toBe(before + 1);
 }
 
 describe("is refused, and the alarm names the location", () => {

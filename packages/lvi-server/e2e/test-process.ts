@@ -57,6 +57,24 @@ export async function startProcess(
   };
 }
 
+/** How many alarms of a kind the server has counted. */
+export async function alarmsOf(url: string, alarm: string): Promise<number> {
+  const text = await (await fetch(`${url}/metrics`)).text();
+  const [, count] = new RegExp(`^radical_alarms_total\\{alarm="${alarm}"\\} (\\d+)$`, "m").exec(text) ?? [];
+  if (count === undefined) throw new Error(`the server counts no alarms of the kind ${alarm}`);
+  return Number(count);
+}
+
+/** The alarms that the server logs from now on. */
+export function loggedAlarms({ child }: ServerProcess): readonly Readonly<Record<string, unknown>>[] {
+  const alarms: Readonly<Record<string, unknown>>[] = [];
+  createInterface(child.stderr!).on("line", (line) => {
+    const entry = JSON.parse(line) as Readonly<Record<string, unknown>>;
+    if (String(entry["event"]).endsWith("_alarm")) alarms.push(entry);
+  });
+  return alarms;
+}
+
 /** Everything that a process that is expected to end wrote, and its exit code. */
 export async function runToEnd(child: ChildProcess): Promise<{ code: number | null; out: string; errors: string }> {
   let out = "";

@@ -91,7 +91,15 @@ test.each([4_096, 16_384, 65_536])("where memory is plenty the defaults hold: %i
     sentBytes: 32 * MB,
     workers: 2,
   });
-  expect(divided(16_384).heapBytes).toBe(512 * MB);
+});
+
+test.each([
+  [4_096, 184],
+  [8_192, 512],
+  [16_384, 512],
+  [65_536, 512],
+])("memory beyond the defaults goes to the heaps of workers, up to a bound: %i MiB", (mb, heapMb) => {
+  expect(Math.floor(divided(mb).heapBytes / MB)).toBe(heapMb);
 });
 
 test("fewer workers where memory is short, and never less than one", () => {

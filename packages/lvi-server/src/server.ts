@@ -389,7 +389,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       moduleRetentionMs: options.core?.moduleRetentionMs ?? DEFAULT_CORE_OPTIONS.moduleRetentionMs,
       hasModule: (hash) => engine.hasModule(hash),
       finishUpgrade: () => upgrade(true),
-      makeQuietTime: () => quietSecond(quiet),
+      makeQuietTime: () => quietSecond(quiet, log),
       registerModule: (hash, content, bytes, worker, isAside) => {
         const register = async (): Promise<void> => {
           checkAbi(content, schema);
@@ -440,6 +440,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const close = async (drainMs: number): Promise<void> => {
       state = { kind: "draining", ...serving };
       clearInterval(looking);
+      quiet?.stop();
       const drained = engine.drain(drainMs);
       failpoint("stop.draining");
       await drained;
@@ -532,12 +533,17 @@ function quietTimesOf(storage: Storage, epoch: () => number, log: Log): QuietTim
 }
 
 /** Throws a RadicalError. */
-async function quietSecond(quiet: QuietTimes | null): Promise<QuietSecond> {
+async function quietSecond(quiet: QuietTimes | null, log: Log): Promise<QuietSecond> {
   if (quiet === null) return { timeMs: null };
+  const beganMs = PROCESS_CLOCK.now();
+  const tookMs = (): number => Math.round(PROCESS_CLOCK.now() - beganMs);
   try {
-    return { timeMs: await quiet.pause() };
+    const timeMs = await quiet.pause();
+    log.info("writes_paused", { restorable: new Date(timeMs).toISOString(), tookMs: tookMs() });
+    return { timeMs };
   } catch (error) {
     if (!(error instanceof StorageError)) throw error;
+    log.warn("writes_not_paused", { reason: error.message, tookMs: tookMs() });
     throw new RadicalError("primary_busy", error.message, "run the command again");
   }
 }

@@ -44,18 +44,21 @@ const ordered = (origin: string | null, keys: ReadonlyMap<string, Uint8Array> = 
   orderCaches(origin, ORDER, new KeyRing({ locations: keys, administration: new Map() }), () => NOW_MS);
 
 test("the Worker is sent the order, signed for its path and time", async () => {
+  const sent: (readonly [request: IncomingMessage, body: string])[] = [];
   const origin = await worker((request, body) => {
-    expect(request.url).toBe(WORKER_CACHES_PATH);
-    expect(JSON.parse(body)).toEqual(ORDER);
-    const head = signedHead("POST", WORKER_CACHES_PATH, NOW_MS);
-    expect(request.headers).toMatchObject({
-      [KEY_HEADER]: "main",
-      [TIME_HEADER]: String(NOW_MS),
-      [SIGNATURE_HEADER]: new HmacKey(SECRET).sign(head, Buffer.from(body)),
-    });
+    sent.push([request, body]);
     return [200, PURGED];
   });
   expect(await ordered(origin)).toEqual(PURGED);
+  expect(sent).toHaveLength(1);
+  const [{ method, url, headers }, body] = sent[0]!;
+  expect([method, url, JSON.parse(body)]).toEqual(["POST", WORKER_CACHES_PATH, ORDER]);
+  const head = signedHead("POST", WORKER_CACHES_PATH, NOW_MS);
+  expect(headers).toMatchObject({
+    [KEY_HEADER]: "main",
+    [TIME_HEADER]: String(NOW_MS),
+    [SIGNATURE_HEADER]: new HmacKey(SECRET).sign(head, Buffer.from(body)),
+  });
 });
 
 test("while keys are rotated the Worker has one of them", async () => {

@@ -96,7 +96,7 @@ export interface UpgradeOrder {
   readonly to: number;
 }
 
-/** The server has writes wait for some seven seconds. */
+/** The server has writes wait for seven to nine seconds. */
 export interface QuietOrder {
   readonly pauseWrites: true;
 }

@@ -1,6 +1,6 @@
-import { expect, test } from "vitest";
-import { CborReader } from "./cbor.ts";
-import { encodeFollowup, encodeFollowupReply } from "./messages/followup.ts";
+import { describe, expect, test } from "vitest";
+import { CborReader, CborWriter } from "./cbor.ts";
+import { decodeFollowupReply, encodeFollowup, encodeFollowupReply } from "./messages/followup.ts";
 import { encodeLine } from "./messages/listening.ts";
 import { encodeLviRequest } from "./messages/lvi-request.ts";
 import { encodeServiceAnswer, encodeServiceCall } from "./messages/service-call.ts";
@@ -17,8 +17,10 @@ import {
   LEASE,
   LVI_REPLY_TAIL,
   LVI_REQUEST,
+  SERVICE_ANSWER,
+  SERVICE_CALL,
+  WORKFLOW_QUESTION,
 } from "./wire-version.ts";
-import { SERVICE_ANSWER, SERVICE_CALL, WORKFLOW_QUESTION } from "./wire-version.ts";
 
 test("the history of every form goes from its floor to the version that is sent", () => {
   const forms = {
@@ -40,11 +42,28 @@ test("the history of every form goes from its floor to the version that is sent"
   expect(Object.fromEntries(ends)).toEqual(forms);
 });
 
-test("the framing that is sent is taken, and a message of another one is refused with the side to upgrade", () => {
-  expect(FRAMING.sent).toBeGreaterThanOrEqual(FRAMING.floor);
-  expect(FRAMING.newest).toBeGreaterThanOrEqual(FRAMING.sent);
-  expect(new UnknownVersionError(FRAMING.newest + 1).hint).toMatch(/^a newer release has sent it/);
-  expect(new UnknownVersionError(FRAMING.floor - 1).hint).toMatch(/^an older release has sent it/);
+describe("a message of a framing", () => {
+  const framed = (version: number): Uint8Array => new CborWriter().array(2).integer(version).integer(0).finish();
+
+  test("that is taken is read, and the one that is sent is among them", () => {
+    const taken = Array.from({ length: FRAMING.newest - FRAMING.floor + 1 }, (_, at) => FRAMING.floor + at);
+    expect(taken).toContain(FRAMING.sent);
+    for (const version of taken) expect(decodeFollowupReply(framed(version))).toBe("applied");
+  });
+
+  test.each([
+    ["newer", FRAMING.newest + 1],
+    ["older", FRAMING.floor - 1],
+  ])("that is %s is refused with the side to upgrade", (age, version) => {
+    let refused: unknown = null;
+    try {
+      decodeFollowupReply(framed(version));
+    } catch (error) {
+      refused = error;
+    }
+    expect(refused).toBeInstanceOf(UnknownVersionError);
+    expect(refused).toMatchObject({ hint: expect.stringMatching(new RegExp(`^an? ${age} release has sent it`)) });
+  });
 });
 
 test("messages have as many fields as their version says", () => {

@@ -163,6 +163,12 @@ const NO_TROUBLE: Trouble = {
 };
 const NO_STORAGE_FAULTS: StorageFaults = { failure: 0, lostAnswer: 0, late: 0, lateMs: 3_000, maxDelayMs: 4 };
 
+/** The most that a location may have at once, as of real servers. */
+const REAL_BUDGETS = {
+  location: DEFAULT_CORE_OPTIONS.location,
+  maxCallers: DEFAULT_CORE_OPTIONS.maxCallers,
+} satisfies Partial<CoreOptions>;
+
 /**
  * A clock that is set back is noticed by the time that it shows, or by a timer. An isolate that is stopped, or whose timers are lost with
  * their request, has no timer. So an isolate has one of these troubles.
@@ -490,8 +496,7 @@ function withSubscribers(calm: Weather, random: Random): Weather {
       maxWaitMs: 2_000,
       maxQueue: 1_000,
       // A location that polls asks more than the least budget allows.
-      location: DEFAULT_CORE_OPTIONS.location,
-      maxCallers: DEFAULT_CORE_OPTIONS.maxCallers,
+      ...REAL_BUDGETS,
     },
     samplesMs: null,
     deploys: false,
@@ -532,8 +537,7 @@ function withoutStreams(calm: Weather, random: Random): Weather {
       readLeaseMs,
       maxWaitMs: 10_000,
       maxQueue: 1_000,
-      location: DEFAULT_CORE_OPTIONS.location,
-      maxCallers: DEFAULT_CORE_OPTIONS.maxCallers,
+      ...REAL_BUDGETS,
     },
     groups: [random.pick(["registers", "bank", "set"])],
     clients: 8,
@@ -598,8 +602,7 @@ function withLies(calm: Weather, random: Random): Weather {
       hotBytes: random.pick([0, 500, 1_000_000]),
       maxWaitMs: 2_000,
       maxQueue: 1_000,
-      location: DEFAULT_CORE_OPTIONS.location,
-      maxCallers: DEFAULT_CORE_OPTIONS.maxCallers,
+      ...REAL_BUDGETS,
     },
     samplesMs: null,
     deploys: false,
@@ -641,8 +644,7 @@ function withSetBack(calm: Weather, random: Random): Weather {
       followupTimeoutMs: random.pick([50, 500, 5_000]),
       maxWaitMs: 2_000,
       maxQueue: 1_000,
-      location: DEFAULT_CORE_OPTIONS.location,
-      maxCallers: DEFAULT_CORE_OPTIONS.maxCallers,
+      ...REAL_BUDGETS,
     },
     samplesMs: null,
     deploys: false,
@@ -697,8 +699,7 @@ function withLeasedRanges(calm: Weather, random: Random): Weather {
       readLeaseMs: random.pick([1_000, 3_000]),
       maxWaitMs: 2_000,
       maxQueue: 1_000,
-      location: DEFAULT_CORE_OPTIONS.location,
-      maxCallers: DEFAULT_CORE_OPTIONS.maxCallers,
+      ...REAL_BUDGETS,
     },
     operations: 60,
     locations: 2,
@@ -731,8 +732,7 @@ function withTakeovers(calm: Weather, random: Random): Weather {
       hotBytes: random.pick([0, 2_000, 1_000_000]),
       maxWaitMs: 2_000,
       maxQueue: 1_000,
-      location: DEFAULT_CORE_OPTIONS.location,
-      maxCallers: DEFAULT_CORE_OPTIONS.maxCallers,
+      ...REAL_BUDGETS,
     },
     affinity: 0,
   };
@@ -769,8 +769,7 @@ function withAllTroubles(calm: Weather, random: Random): Weather {
       hotBytes: random.pick([0, 2_000, 1_000_000, 1_000_000]),
       maxWaitMs: 2_000,
       maxQueue: 1_000,
-      location: DEFAULT_CORE_OPTIONS.location,
-      maxCallers: DEFAULT_CORE_OPTIONS.maxCallers,
+      ...REAL_BUDGETS,
     },
     clients: random.pick([4, 10]),
     operations: random.pick([20, 40]),

@@ -14,20 +14,29 @@ export const SQLITE: StorageChoice = {
   endLease: () => Promise.resolve(),
 };
 
+/** The prefix of the tables that servers are started with, which may change between two starts. */
+interface Tables {
+  prefix: string;
+}
+
+/** Tables that nobody else has. */
+export function newTables(): Tables {
+  return { prefix: randomBytes(8).toString("hex") };
+}
+
 /**
- * Tables of their own. The leadership is long, so that nobody loses it on a machine that stands still; that a successor waits
- * it out is tried where a server is killed beside its standby.
+ * The leadership is long, so that nobody loses it on a machine that stands still; that a successor waits it out is tried where a server
+ * is killed beside its standby.
  */
-export function dynamoDb(endpoint: string): StorageChoice {
-  const prefix = randomBytes(8).toString("hex");
+export function dynamoDb(endpoint: string, tables: Tables = newTables()): StorageChoice {
   return {
     kind: "dynamodb",
-    address: () => `dynamodb:${prefix}?endpoint=${endpoint}`,
+    address: () => `dynamodb:${tables.prefix}?endpoint=${endpoint}`,
     leaseMs: 10_000,
     environment: CREDENTIALS,
     endLease: async () => {
       const storage = await openStorage(
-        { kind: "dynamodb", prefix, endpoint },
+        { kind: "dynamodb", prefix: tables.prefix, endpoint },
         {
           retentionMs: 0,
           hasher: new KeyRing({ locations: new Map([["crash", randomBytes(32)]]), administration: new Map() })

@@ -24,7 +24,7 @@ import {
 } from "@radical/deploy/testing";
 import { newAdministrationKey, privateKeyText, publicKeyText } from "@radical/admin";
 import { primaryNames } from "@radical/deploy";
-import { type Answer, type FaultProxy, startFaultProxy } from "./fault-proxy.ts";
+import { type Answer, denied, type FaultProxy, startFaultProxy } from "./fault-proxy.ts";
 import { lead } from "./lead.ts";
 import { machineTests, toolOf } from "./machine.ts";
 import { CREDENTIALS, hasPython, type Moto, startMoto } from "./moto.ts";
@@ -438,18 +438,6 @@ machineTests(() => moto);
 
 function withStatus({ body }: Answer, status: string): Answer {
   return { status: 200, body: body.replace(/<StackStatus>\w+</, `<StackStatus>${status}<`) };
-}
-
-/** As each protocol has it. */
-function denied(call: string): { readonly status: number; readonly body: string } {
-  const message = `User: arn:aws:iam::123456789012:user/ann is not authorized to perform: x:${call}`;
-  const isJson = /Table|TimeToLive|ContinuousBackups|Parameter|ServiceQuota/.test(call);
-  const body = isJson
-    ? JSON.stringify({ __type: "AccessDeniedException", message })
-    : /Bucket|Object|PublicAccess/.test(call)
-      ? `<Error><Code>AccessDenied</Code><Message>${message}</Message></Error>`
-      : `<ErrorResponse><Error><Type>Sender</Type><Code>AccessDenied</Code><Message>${message}</Message></Error></ErrorResponse>`;
-  return { status: isJson ? 400 : 403, body };
 }
 
 /** Two vCPUs count: of other types, of the machines themselves and those bid for have other quotas, or are replaced. */

@@ -55,7 +55,7 @@ test.skipIf(!runs)(
     const unprotected = await openTables({ prefix: "radical-shop-staging", region: REGION, protect: false });
     await unprotected.provision();
     unprotected.close();
-    // Tables this young have no note.
+    // The tables are too young for a warning.
     expect(await lookAtCopies(PREFIX, REGION, "production")).toEqual([]);
     // No server is asked to have writes wait for nothing.
     await expect(makeQuietTime(at, "staging", { json: true, yes: true })).rejects.toMatchObject({

@@ -4,7 +4,7 @@
  */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { chmodSync, lstatSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -31,8 +31,11 @@ import {
 } from "@radical/deploy/testing";
 import type { NodeName } from "@radical/protocol";
 import { type FargateAccount, startFargateAccount } from "./fargate-account.ts";
+import { goingOff, valueOf } from "./alarm-values.ts";
+import { denied } from "./fault-proxy.ts";
 import { lead } from "./lead.ts";
 import { toolOf } from "./machine.ts";
+import { fieldsOf } from "./metric-filter.ts";
 import { CREDENTIALS, hasPython, type Moto, startMoto } from "./moto.ts";
 import { deployedTemplate, serverTask } from "./task.ts";
 
@@ -185,8 +188,7 @@ describe.skipIf(!runs)("a primary on Fargate", () => {
     for (const kind of ["POST uploads", "PATCH uploads", "PUT uploads", "PUT manifests"]) {
       const one = primary();
       const plan = await one.plan();
-      let failures = 0;
-      account.registry.fail((line) => (line === kind && failures++ >= 0 ? 403 : null));
+      account.registry.fail((line) => (line === kind ? 403 : null));
       const failure = await one.apply(plan, TUNNELS, tell).catch((error: unknown) => error);
       account.registry.fail(null);
       expect([kind, failure]).toMatchObject([
@@ -271,16 +273,20 @@ describe.skipIf(!runs)("a primary on Fargate", () => {
     expect((await once(b.process, "exit"))[0]).toBe(0);
     tunnel.stop();
     await primary().dropOldKeys("location");
-    // It writes nothing into its image.
-    if (process.getuid?.() === 0) expect(statSync(join(folder, "a/opt/radical/dist/main.js")).uid).toBe(0);
+    expect([a.written(), b.written()]).toEqual([[], []]);
   });
 
   test("without its keys a task does not start, and says why in a line that the alarm counts", async () => {
     const task = await started("a", "http://127.0.0.1:9/ready", { RADICAL_KEYS_PARAMETER: "/nobody/has/this" });
-    task.listening.catch(() => {});
     const ended = once(task.process, "exit");
-    await task.logged("not_started");
+    expect(await task.logged("not_started")).toMatchObject({
+      level: "error",
+      exitCode: 1,
+      reason: expect.stringContaining("/nobody/has/this"),
+    });
     expect((await ended)[0]).toBe(1);
+    expect(valueOf("Errors", task.lines)).toBe(1);
+    expect(goingOff(task.lines)).toContain("Errors");
   });
 
   test("another tunnel is another task of that machine, and of no other", async () => {
@@ -298,7 +304,7 @@ describe.skipIf(!runs)("a primary on Fargate", () => {
     const one = primary();
     account.proxy.answer((call) => Promise.resolve(call === "CreateChangeSet" ? denied(call) : null));
     const given = { a: null, b: { id: "4", token: tokenOf("4") } };
-    await expect(one.apply(await one.plan().finally(() => {}), given, tell)).rejects.toMatchObject({
+    await expect(one.apply(await one.plan(), given, tell)).rejects.toMatchObject({
       code: "aws_access_denied",
     });
     account.proxy.answer(null);
@@ -422,13 +428,20 @@ interface Started {
   readonly process: ChildProcess;
   readonly listening: Promise<string>;
   readonly health: (port: string) => number | null;
-  /** Resolves when it has logged such an event. */
-  logged(event: string): Promise<void>;
+  /** Its log so far. */
+  readonly lines: readonly string[];
+  /** The first line of its log with such an event. */
+  logged(event: string): Promise<Line>;
+  /** Files and folders of its image that are not as they were. */
+  written(): readonly string[];
 }
+
+type Line = Readonly<Record<string, unknown>>;
 
 /** The server of a task; only the loopback's ports are others, and AWS is moto. */
 async function started(node: NodeName, tunnel: string, more: Readonly<Record<string, string>> = {}): Promise<Started> {
   const task = serverTask(await deployedTemplate(NAMES.stack), node, account.registry, join(folder, node), "us-east-1");
+  const image = contentOf(join(folder, node));
   const child = spawn(task.program, task.args, {
     cwd: task.cwd,
     env: {
@@ -444,16 +457,20 @@ async function started(node: NodeName, tunnel: string, more: Readonly<Record<str
     ...task.user,
   });
   servers.push(child);
-  const seen = new Set<string>();
-  const waiting: { readonly event: string; readonly resolve: () => void; readonly reject: (error: Error) => void }[] =
-    [];
-  let errors = "";
-  createInterface(child.stderr).on("line", (line) => {
-    errors = `${errors}${line}\n`.slice(-4_000);
-    if (!line.startsWith("{")) return;
-    const { event } = JSON.parse(line) as { readonly event: string };
-    seen.add(event);
-    for (const each of waiting) if (each.event === event) each.resolve();
+  const lines: string[] = [];
+  const seen = new Map<string, Line>();
+  const waiting: {
+    readonly event: string;
+    readonly resolve: (line: Line) => void;
+    readonly reject: (error: Error) => void;
+  }[] = [];
+  createInterface(child.stderr).on("line", (text) => {
+    lines.push(text);
+    const line = fieldsOf(text);
+    const event = String(line?.["event"]);
+    if (line === null || seen.has(event)) return;
+    seen.set(event, line);
+    for (const each of waiting) if (each.event === event) each.resolve(line);
   });
   const listening = new Promise<string>((resolve, reject) => {
     createInterface(child.stdout).once("line", (line) => {
@@ -461,7 +478,7 @@ async function started(node: NodeName, tunnel: string, more: Readonly<Record<str
       resolve(`http://${host}:${port}`);
     });
     child.once("close", () => {
-      const error = new Error(`the server ended: ${errors}`);
+      const error = new Error(`the server ended: ${lines.slice(-20).join("\n")}`);
       for (const each of [...waiting, { reject }]) each.reject(error);
     });
   });
@@ -471,13 +488,30 @@ async function started(node: NodeName, tunnel: string, more: Readonly<Record<str
     listening,
     health: (port) =>
       spawnSync(task.health[0]!, task.health.slice(1), { env: { RADICAL_PORT: port }, ...task.user }).status,
-    logged: (event) =>
-      seen.has(event)
-        ? Promise.resolve()
-        : new Promise((resolve, reject) => {
-            waiting.push({ event, resolve, reject });
-          }),
+    lines,
+    logged: (event) => {
+      const line = seen.get(event);
+      if (line !== undefined) return Promise.resolve(line);
+      return new Promise((resolve, reject) => {
+        waiting.push({ event, resolve, reject });
+      });
+    },
+    written: () => {
+      const now = contentOf(join(folder, node));
+      return [...new Set([...image.keys(), ...now.keys()])].filter((name) => image.get(name) !== now.get(name));
+    },
   };
+}
+
+/** The owner, mode, size and time of change of each file and folder below. */
+function contentOf(place: string): ReadonlyMap<string, string> {
+  const names = ["", ...(readdirSync(place, { recursive: true }) as string[])];
+  return new Map(
+    names.map((name) => {
+      const { uid, mode, size, mtimeMs } = lstatSync(join(place, name));
+      return [name, [uid, mode, size, mtimeMs].join(" ")];
+    }),
+  );
 }
 
 function clientOf(url: string, { keys, administration: [admin] }: PrimaryState): TestClient {
@@ -492,17 +526,6 @@ async function answering(status: number): Promise<{ readonly url: string; readon
   const http = createServer((_, response) => response.writeHead(status).end());
   await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
   return { url: `http://127.0.0.1:${(http.address() as AddressInfo).port}/ready`, stop: () => http.close() };
-}
-
-/** As each protocol has it. */
-function denied(call: string): { readonly status: number; readonly body: string } {
-  const message = `User: arn:aws:iam::123456789012:user/ann is not authorized to perform: x:${call}`;
-  return /ChangeSet/.test(call)
-    ? {
-        status: 403,
-        body: `<ErrorResponse><Error><Type>Sender</Type><Code>AccessDenied</Code><Message>${message}</Message></Error></ErrorResponse>`,
-      }
-    : { status: 400, body: JSON.stringify({ __type: "AccessDeniedException", message }) };
 }
 
 const GONE = {

@@ -88,3 +88,15 @@ function callOf({ headers, method, url }: IncomingMessage, body: Buffer): string
     (letter) => letter.toUpperCase(),
   );
 }
+
+/** A refusal of the call, as its protocol has it. */
+export function denied(call: string): Answer {
+  const message = `User: arn:aws:iam::123456789012:user/ann is not authorized to perform: x:${call}`;
+  const isJson = /Table|TimeToLive|ContinuousBackups|Parameter|ServiceQuota|Repository|AuthorizationToken/.test(call);
+  const body = isJson
+    ? JSON.stringify({ __type: "AccessDeniedException", message })
+    : /Bucket|Object|PublicAccess/.test(call)
+      ? `<Error><Code>AccessDenied</Code><Message>${message}</Message></Error>`
+      : `<ErrorResponse><Error><Type>Sender</Type><Code>AccessDenied</Code><Message>${message}</Message></Error></ErrorResponse>`;
+  return { status: isJson ? 400 : 403, body };
+}

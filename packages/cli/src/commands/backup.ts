@@ -33,7 +33,7 @@ export const backupCommand: Program = {
           yes: YES,
         },
         notes: `With --env, DynamoDB copies the tables by itself. A copy is whole if nothing was written about its time, so the server that
-leads has writes wait for some seven seconds. A timer may run the command in hours of little traffic, with --yes.`,
+leads has writes wait for seven to nine seconds. A timer may run the command in hours of little traffic, with --yes.`,
         examples: [
           ["radical backup create"],
           ["radical backup create --storage sqlite:/var/lib/radical/radical.sqlite --out /mnt/copies/monday.sqlite"],

@@ -98,8 +98,10 @@ export async function restore(
   terminal.note(`${from} is whole: ${contentWords(content)}.`);
   const question = `Set ${file} back to this copy?`;
   if (!(await confirmed(question, options, terminal))) return terminal.note("Nothing was changed.");
-  const keptAs = `${file}.before-${stampOf(Date.now())}`;
-  const putBack = await terminal.during("Restoring", asked(putBackSqlite(file, from, keptAs, Date.now())));
+  const now = new Date();
+  // To the millisecond: a database may be set back twice in a second.
+  const keptAs = `${file}.before-${now.toISOString().replaceAll(":", "-")}`;
+  const putBack = await terminal.during("Restoring", asked(putBackSqlite(file, from, keptAs, now.getTime())));
   if (options.json) return print(JSON.stringify({ restored: file, from, ...putBack }));
   done(terminal, `${file} is set back.`);
   if (putBack.kept !== null) terminal.note(`  The database of before is ${putBack.kept}.`);

@@ -1,5 +1,5 @@
 /** `radical backup create` for a deployment at AWS: a second to which its tables can be restored. */
-import { type PrimaryAddress } from "@radical/admin";
+import { type PrimaryAddress, PrimaryError } from "@radical/admin";
 import { CommandError } from "@radical/app/command-error";
 import { openBackups, parseStorageAddress } from "@radical/lvi-server";
 import { QUIET_PATH, type QuietOrder, type QuietSecond } from "@radical/protocol";
@@ -24,13 +24,18 @@ export async function makeQuietTime(
   if (storage !== null) await terminal.during("Looking at the tables", checkRecovery(storage, env));
   const { leaderOf } = await import("@radical/deploy");
   const leader = await leaderOf(servers);
-  terminal.note("Calls that write wait for some seven seconds. Reads go on.");
+  terminal.note("Calls that write, or have an Idempotency-Key, wait for seven to nine seconds. Other reads go on.");
   if (!(await confirmed(`Have ${env} pause its writes?`, options, terminal)))
     return terminal.note("Nothing was changed.");
-  const second = await terminal.during("Waiting for a quiet time", secondOf(leader));
-  if (options.json) return print(JSON.stringify({ restorable: timeOf(second) }));
-  terminal.note(`${terminal.style("green", "✓")} ${env} can be restored to ${timeOf(second)}, in some five minutes.`);
-  terminal.note(`  radical restore --to ${timeOf(second)} --env ${env}`);
+  const second = timeOf(await terminal.during("Waiting for a quiet time", secondOf(leader)));
+  if (options.json) return print(JSON.stringify({ restorable: second }));
+  const done = terminal.style("green", "✓");
+  if (storage !== null) {
+    terminal.note(`${done} ${env} can be restored to ${second}, in some five minutes.`);
+    return terminal.note(`  radical restore --to ${second} --env ${env}`);
+  }
+  terminal.note(`${done} A copy of ${second} is whole. DynamoDB has it if the tables have point-in-time recovery.`);
+  terminal.note(`  radical restore --to ${second} --storage 'dynamodb:<prefix>?region=<region>'`);
 }
 
 async function checkRecovery(storage: string, env: string): Promise<void> {
@@ -52,7 +57,10 @@ async function checkRecovery(storage: string, env: string): Promise<void> {
 /** In milliseconds since the epoch. Throws a CommandError. */
 async function secondOf(leader: PrimaryAddress): Promise<number> {
   const order: QuietOrder = { pauseWrites: true };
-  const { timeMs } = await answerOf<QuietSecond>("quiet times", leader, QUIET_PATH, order);
+  const { timeMs } = await answerOf<QuietSecond>("quiet times", leader, QUIET_PATH, order).catch((error: unknown) => {
+    if (!(error instanceof PrimaryError) || error.answered !== "primary_busy") throw error;
+    throw new CommandError("not_paused", error.message, "Run the same command again. Writes have gone on.");
+  });
   if (timeMs !== null) return timeMs;
   throw new CommandError(
     "not_needed",

@@ -176,15 +176,19 @@ describe("a request that can't be right is passed on to nobody", () => {
 
   test("another path, another method, the body of another request: 401", async () => {
     const servers = [leader(), leader()] as const;
-    const signed = administrativeHeaders(KEY, "POST", LOG_PATH, new TextEncoder().encode("{}"), {});
-    for (const [method, path, body] of [
-      ["POST", "/v1/samples", "{}"],
-      ["POST", LOG_PATH, "{ }"],
-      ["PUT", MODULE, "{}"],
+    const signed = (method: string, path: string): Readonly<Record<string, string>> =>
+      administrativeHeaders(KEY, method, path, new TextEncoder().encode("{}"), {});
+    const ofLog = signed("POST", LOG_PATH);
+    for (const [method, path, headers, body] of [
+      ["POST", "/v1/samples", ofLog, "{}"],
+      ["POST", LOG_PATH, ofLog, "{ }"],
+      ["PUT", MODULE, signed("GET", MODULE), "{}"],
     ] as const)
       // oxlint-disable-next-line no-await-in-loop -- one after the other
-      expect(await errorOf(await send(servers, method, path, signed, {}, body))).toEqual([401, "unauthorized"]);
+      expect(await errorOf(await send(servers, method, path, headers, {}, body))).toEqual([401, "unauthorized"]);
     expect(passedOn(servers)).toEqual([]);
+    expect((await send(servers, "POST", LOG_PATH, ofLog)).status).toBe(200);
+    expect((await send(servers, "PUT", MODULE, signed("PUT", MODULE))).status).toBe(200);
   });
 
   test("the key of a location, and the private half of another key: 401", async () => {

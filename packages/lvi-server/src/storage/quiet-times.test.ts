@@ -6,6 +6,8 @@ class World {
   monotonicMs = 0;
   wallMs = 1_000_000;
   readonly kept: QuietTime[] = [];
+  /** Until then nothing is kept; null: it is kept at once. */
+  keeping: Promise<void> | null = null;
   /** Another server leads, so nothing is kept. */
   isReplaced = false;
   /** Ends the write that is under way. */
@@ -17,11 +19,16 @@ class World {
     {
       monotonicMs: () => this.monotonicMs,
       wallMs: () => this.wallMs,
-      wait: (ms) => new Promise((ring) => this.#timers.add({ atMs: this.monotonicMs + ms, ring })),
+      wait: (ms, signal) =>
+        new Promise((ring, abort) => {
+          this.#timers.add({ atMs: this.monotonicMs + ms, ring });
+          signal?.addEventListener("abort", () => abort(new Error("aborted")));
+        }),
     },
     (quiet) => {
-      if (!this.isReplaced) this.kept.push(quiet);
-      return Promise.resolve(!this.isReplaced);
+      if (this.isReplaced) return Promise.resolve(false);
+      const keep = (): boolean => this.kept.push(quiet) > 0;
+      return this.keeping === null ? Promise.resolve(keep()) : this.keeping.then(keep);
     },
   );
   readonly storage = this.times.observing({
@@ -130,7 +137,8 @@ test("a pause lets writes end, has others wait for seven seconds, and keeps that
   await world.storage.renewLeadership(1, 1_000);
   world.pass(1);
   expect(await pause).toBe(1_004_000);
-  expect(world.kept).toEqual([{ fromMs: 1_000_500, untilMs: 1_007_500 }]);
+  // The write that waited has ended it.
+  expect(world.kept).toEqual([1, 2].map(() => ({ fromMs: 1_000_500, untilMs: 1_007_500 })));
   await settled();
   expect(world.begun).toBe(2);
   world.end?.();
@@ -151,7 +159,7 @@ test("a pause of a storage that has been quiet for long takes no time, whatever 
 });
 
 test.each([
-  ["a write does not end", { end: false, set: 0, isReplaced: false }, /under way for 10 s/],
+  ["a write does not end", { end: false, set: 0, isReplaced: false }, /a write takes longer than 2 s/],
   ["the clock is set", { end: true, set: 2_000, isReplaced: false }, /clock of the server was set/],
   ["another server leads", { end: true, set: 0, isReplaced: true }, /another server leads/],
 ])("a pause is given up when %s, and writes go on", async (_, { end, set, isReplaced }, why) => {
@@ -174,6 +182,63 @@ test.each([
   expect(world.kept).toEqual([]);
   await settled();
   expect(world.begun).toBe(2);
+  world.end?.();
+  endOfFirst?.();
+  await Promise.all([first, second]);
+});
+
+test("writes go on when the time is over, before it is kept", async () => {
+  const world = new World();
+  await world.write(0);
+  let keep: (() => void) | undefined;
+  world.keeping = new Promise((resolve) => (keep = resolve));
+  const pause = world.times.pause();
+  const written = world.storage.storeIntent(1, {} as never);
+  await settled();
+  expect(world.begun).toBe(1);
+  world.pass(7_000);
+  await settled();
+  expect([world.begun, world.kept]).toEqual([2, []]);
+  keep?.();
+  expect(await pause).toBe(1_004_000);
+  world.end?.();
+  await written;
+});
+
+test("a time in which the clock was set is no part of a pause", async () => {
+  const world = new World();
+  await world.write(0);
+  world.pass(20_000);
+  world.wallMs += 5_000;
+  const pause = world.times.pause();
+  await settled();
+  world.pass(7_000);
+  expect(await pause).toBe(1_029_000);
+  expect(world.kept).toEqual([{ fromMs: 1_025_000, untilMs: 1_032_000 }]);
+});
+
+test.each([
+  ["while a write is under way", true],
+  ["while it waits", false],
+])("a server that ends gives a pause up %s: the writes that wait are done", async (_, isWriting) => {
+  const world = new World();
+  await world.write(0);
+  const first = isWriting ? world.storage.storeIntent(1, {} as never) : null;
+  const endOfFirst = world.end;
+  const failure = world.times.pause().then(
+    () => null,
+    (error: unknown) => error,
+  );
+  await settled();
+  const begun = world.begun;
+  const second = world.storage.storeIntent(1, {} as never);
+  await settled();
+  expect(world.begun).toBe(begun);
+  world.times.stop();
+  expect(String(await failure)).toContain("the server is being stopped");
+  await settled();
+  expect(world.begun).toBe(begun + 1);
+  expect(world.kept).toEqual([]);
   world.end?.();
   endOfFirst?.();
   await Promise.all([first, second]);

@@ -21,8 +21,8 @@ const SHORTEST_MS = 2 * QUIET_MARGIN_MS + 1_000;
 export const LOOK_MS = 60_000;
 /** By more than this a clock is set, and does not go wrong. */
 const SET_MS = 500;
-/** Writes that are under way may take so long before a pause is given up. */
-const DRAIN_MS = 10_000;
+/** Writes that are under way may take so long before a pause is given up. With a quiet time it is less than requests wait for locks. */
+const DRAIN_MS = 2_000;
 
 /** These change nothing that a transaction changes too. */
 const APART: readonly (keyof Storage)[] = ["readLeadership", "renewLeadership", "nameReadLeases", "useModule"];
@@ -65,8 +65,11 @@ export class QuietTimes {
   #writes = 0;
   /** Null: a write is under way, or nobody has led from here yet. */
   #since: Instant | null = null;
-  /** Until it has ended, no write begins. Null: none is wanted. */
+  /** The pause that is under way, and its second; null: nobody has asked for one. */
   #pause: Promise<number> | null = null;
+  /** Until then no write begins; null: they begin. */
+  #hold: Promise<void> | null = null;
+  readonly #stopped = new AbortController();
   /** Of a pause that waits until no write is under way. */
   #drained: (() => void) | null = null;
   /** When the last quiet time began that is kept, by the monotonic clock. */
@@ -104,38 +107,68 @@ export class QuietTimes {
     return this.#pause;
   }
 
+  /** The server ends: a pause is given up, so that writes that wait are done. */
+  stop(): void {
+    this.#stopped.abort();
+  }
+
   async #paused(): Promise<number> {
+    const made = this.#made();
+    const hold = made.then(
+      () => {},
+      () => {},
+    );
+    this.#hold = hold;
+    await hold;
+    this.#hold = null;
+    const quiet = await made;
+    const second = wholeSecond([quiet], quiet.untilMs);
+    if (second === null) throw setMeanwhile();
+    // Writes go on meanwhile: the time is over.
+    if (await this.#keep(quiet)) return second;
+    throw new StorageError("none", "the quiet time was not kept: storage has failed, or another server leads");
+  }
+
+  /** A quiet time that is long enough. */
+  async #made(): Promise<QuietTime> {
     await this.#drain();
-    this.#since ??= this.#now;
+    if (this.#since === null || this.#isSetSince(this.#since)) this.#since = this.#now;
     const since = this.#since;
     const leftMs = (): number => SHORTEST_MS - (this.#now.monotonicMs - since.monotonicMs);
     // oxlint-disable-next-line no-await-in-loop -- a timer may ring a little early
-    while (leftMs() > 0) await this.#clock.wait(Math.ceil(leftMs()));
+    while (leftMs() > 0) await this.#wait(Math.ceil(leftMs()));
     const quiet = this.#quietSince(since);
-    const second = quiet === null ? null : wholeSecond([quiet], quiet.untilMs);
-    if (quiet === null || second === null)
-      throw new StorageError("none", "the clock of the server was set meanwhile, so nobody knows which time it was");
+    if (quiet === null) throw setMeanwhile();
     this.#keptSinceMs = since.monotonicMs;
-    if (await this.#keep(quiet)) return second;
-    throw new StorageError("none", "the quiet time was not kept: storage has failed, or another server leads");
+    return quiet;
   }
 
   /** Until no write is under way. None begins meanwhile. */
   async #drain(): Promise<void> {
     if (this.#writes === 0) return;
-    const timer = new AbortController();
     const drained = new Promise<void>((resolve) => (this.#drained = resolve));
-    const late = this.#clock.wait(DRAIN_MS, timer.signal).catch(() => {});
-    await Promise.race([drained, late]);
+    const timer = new AbortController();
+    const signal = AbortSignal.any([timer.signal, this.#stopped.signal]);
+    await Promise.race([drained, this.#clock.wait(DRAIN_MS, signal).catch(() => {})]);
     this.#drained = null;
     timer.abort();
+    if (this.#stopped.signal.aborted) throw stopped();
     if (this.#writes > 0)
-      throw new StorageError("none", `a write has been under way for ${DRAIN_MS / 1_000} s: storage does not answer`);
+      throw new StorageError(
+        "none",
+        `a write takes longer than ${DRAIN_MS / 1_000} s, and others don't wait longer for it`,
+      );
+  }
+
+  async #wait(ms: number): Promise<void> {
+    const { signal } = this.#stopped;
+    await this.#clock.wait(ms, signal).catch(() => {});
+    if (signal.aborted) throw stopped();
   }
 
   async #during(write: () => unknown): Promise<unknown> {
     // oxlint-disable-next-line no-await-in-loop -- one pause may follow another
-    while (this.#pause !== null) await this.#pause.catch(() => {});
+    while (this.#hold !== null) await this.#hold;
     if (this.#writes++ === 0 && this.#since !== null) {
       this.#note(this.#since);
       this.#since = null;
@@ -162,14 +195,26 @@ export class QuietTimes {
   /** Until now; null: it is too short, or nobody can tell which time it was. */
   #quietSince(since: Instant): QuietTime | null {
     const now = this.#now;
-    const lastedMs = now.monotonicMs - since.monotonicMs;
-    const isSet = Math.abs(now.wallMs - since.wallMs - lastedMs) > SET_MS;
-    return lastedMs < SHORTEST_MS || isSet ? null : { fromMs: since.wallMs, untilMs: now.wallMs };
+    const isLong = now.monotonicMs - since.monotonicMs >= SHORTEST_MS;
+    return isLong && !this.#isSetSince(since) ? { fromMs: since.wallMs, untilMs: now.wallMs } : null;
+  }
+
+  #isSetSince(since: Instant): boolean {
+    const now = this.#now;
+    return Math.abs(now.wallMs - since.wallMs - (now.monotonicMs - since.monotonicMs)) > SET_MS;
   }
 
   get #now(): Instant {
     return { monotonicMs: this.#clock.monotonicMs(), wallMs: this.#clock.wallMs() };
   }
+}
+
+function setMeanwhile(): StorageError {
+  return new StorageError("none", "the clock of the server was set meanwhile, so nobody knows which time it was");
+}
+
+function stopped(): StorageError {
+  return new StorageError("none", "the server is being stopped");
 }
 
 /** The last whole second until then of which a copy is whole; null: there is none. */

@@ -30,8 +30,8 @@ export function copyProblems(
       : `The last second to which the tables of ${environment} can be restored is ${new Date(last).toISOString().slice(0, 19)}Z.`;
   return [
     {
-      message: `${told} The server always writes, and a copy is whole only in seconds without a write.`,
-      hint: `Run \`radical backup create --env ${environment}\`, best by a timer. Writes wait for some seven seconds.`,
+      message: `${told} A copy is whole only in a quiet time, and none was noted in the last day.`,
+      hint: `Run \`radical backup create --env ${environment}\`, best by a timer. Writes wait for seven to nine seconds.`,
     },
   ];
 }

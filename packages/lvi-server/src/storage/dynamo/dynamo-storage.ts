@@ -342,7 +342,11 @@ export class DynamoStorage implements Storage {
   async keepQuietTime(epoch: number, quiet: QuietTime): Promise<boolean> {
     const put = { TableName: this.#tables.meta, Item: quietItem(quiet) };
     if ((await this.#transactFenced(epoch, [{ Put: put }])) !== null) return false;
-    await this.#dynamo.batchDelete(this.#tables.meta, await oldQuietTimes(this.#dynamo, this.#tables, quiet.untilMs));
+    try {
+      await this.#dynamo.batchDelete(this.#tables.meta, await oldQuietTimes(this.#dynamo, this.#tables, quiet.untilMs));
+    } catch {
+      // This one is kept. The old ones go with the next.
+    }
     return true;
   }
 

@@ -68,6 +68,16 @@ async function workflowIn(storage: Storage, epoch: number, id: ExecutionId): Pro
   return record.workflow;
 }
 
+/** A workflow waits, and no server serves for ten days. */
+async function leftWaiting(place: Place): Promise<void> {
+  const { storage, epoch } = await place.serve();
+  await put(storage, epoch, workflow(WAITING));
+  place.nowMs += DAY_MS;
+  await storage.tend();
+  await place.stop();
+  place.nowMs += 10 * DAY_MS;
+}
+
 async function pass(place: Place, storage: SealedStorage, days: number): Promise<void> {
   for (let hours = 0; hours < days * 24; hours += 6) {
     place.nowMs += 6 * HOUR_MS;
@@ -211,12 +221,7 @@ describe("a key is kept for", () => {
 
   test("what has ended since the last walk, for as long as that is kept, after days without a server", () =>
     inPlace(async (place) => {
-      const before = await place.serve();
-      await put(before.storage, before.epoch, workflow(WAITING));
-      place.nowMs += DAY_MS;
-      await before.storage.tend();
-      await place.stop();
-      place.nowMs += 10 * DAY_MS;
+      await leftWaiting(place);
       const { storage, epoch } = await place.serve();
       expect(await storage.recover(epoch)).toEqual([]);
       const [found] = (await storage.openWorkflows(null, 10)).workflows;
@@ -229,12 +234,7 @@ describe("a key is kept for", () => {
 
   test("what was opened since the last walk that could be made", () =>
     inPlace(async (place) => {
-      const before = await place.serve();
-      await put(before.storage, before.epoch, workflow(WAITING));
-      place.nowMs += DAY_MS;
-      await before.storage.tend();
-      await place.stop();
-      place.nowMs += 10 * DAY_MS;
+      await leftWaiting(place);
       const { storage, epoch, inner } = await place.serve();
       vi.spyOn(inner, "listTasks").mockRejectedValueOnce(new StorageError("none", "busy"));
       await storage.recover(epoch);

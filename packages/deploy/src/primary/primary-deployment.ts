@@ -36,6 +36,8 @@ export interface PrimarySettings extends DeploymentName {
   readonly shellAccess: boolean;
   /** How long its read leases last; 0: it grants none. */
   readonly readLeaseMs: number;
+  /** Variables of the server's environment, for options that are not the server's defaults. */
+  readonly server: Readonly<Record<string, string>>;
   /** Prefix of the tables, if they were restored; null: those that the first deployment makes. */
   readonly tables: string | null;
 }
@@ -51,6 +53,7 @@ export const DEFAULT_PRIMARY_SETTINGS = {
   alarmTopic: null,
   shellAccess: false,
   readLeaseMs: DEFAULT_READ_LEASE_MS,
+  server: {},
   tables: null,
 } as const satisfies Omit<PrimarySettings, keyof DeploymentName>;
 

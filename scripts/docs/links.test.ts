@@ -20,6 +20,19 @@ test("no document has a broken link", () => {
   expect(brokenLinks(documents, tree)).toEqual([]);
 });
 
+test("only pages of measurements have tables with dates and loads", () => {
+  // Decisions are dated by their nature.
+  const pages = globSync("docs/**/*.md", {
+    cwd: ROOT,
+    exclude: ["docs/internals/measurements/**", "docs/decisions/**"],
+  });
+  const found = pages.filter((page) =>
+    /\bload(?: of)? \d|\bmeasured\b[^.\n]* on 20\d\d-|^\| 20\d\d-/m.test(readFileSync(path.join(ROOT, page), "utf8")),
+  );
+  expect(pages.length).toBeGreaterThan(50);
+  expect(found).toEqual([]);
+});
+
 test("each page has its place in the sidebar", () => {
   expect(
     sections()

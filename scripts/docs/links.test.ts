@@ -20,6 +20,15 @@ test("no document has a broken link", () => {
   expect(brokenLinks(documents, tree)).toEqual([]);
 });
 
+test("each picture is on a page", () => {
+  const texts = [...globSync("docs/**/*.md", { cwd: ROOT }), "README.md"].map((file) =>
+    readFileSync(path.join(ROOT, file), "utf8"),
+  );
+  const pictures = globSync("pictures/*.{svg,webp,png}", { cwd: path.join(ROOT, "docs") });
+  expect(pictures.length).toBeGreaterThan(10);
+  expect(pictures.filter((picture) => !texts.some((text) => text.includes(picture)))).toEqual([]);
+});
+
 test("only pages of measurements have tables with dates and loads", () => {
   // Decisions are dated by their nature.
   const pages = globSync("docs/**/*.md", {

@@ -196,8 +196,8 @@ export interface PrimaryDeployment {
   /** Second half, when nobody signs with the old ones any more. */
   dropOldKeys(kind: KeyKind): Promise<PrimaryState>;
   /**
-   * What there is to be removed: also what a removal that was broken off has left. Tables that restored ones have replaced stay. Changes
-   * nothing.
+   * What there is to be removed: also what a removal that was broken off has left. Tables that restored ones have replaced stay, and so do
+   * restored ones that are not in use. Changes nothing.
    */
   planDestroy(options: { readonly keepTables: boolean }): Promise<Removal>;
   /** Removes everything, in the order in which nothing is left that costs. Tables, and what is in them, only if told. */

@@ -207,6 +207,12 @@ export const PARTS: readonly Part[] = [
     inputs: ["packages/cli/e2e/crash/**"],
   },
   {
+    kind: "cases",
+    name: "charges and refunds",
+    file: "packages/cli/e2e/crash/checkout.e2e.test.ts",
+    inputs: ["packages/cli/e2e/crash/**", "packages/cli/e2e/fixtures/checkout/**"],
+  },
+  {
     kind: "files",
     name: "held leases",
     files: ["packages/cli/e2e/held-leases.e2e.test.ts"],

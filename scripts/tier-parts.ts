@@ -233,6 +233,16 @@ export const PARTS: readonly Part[] = [
   },
   {
     kind: "files",
+    name: "workflows over builds",
+    files: ["packages/cli/e2e/workflow-builds.e2e.test.ts"],
+    inputs: [
+      "packages/cli/src/dev/**",
+      "packages/lvi-server/src/{core,execution,storage}/**",
+      "packages/{local,wasm-host}/src/**",
+    ],
+  },
+  {
+    kind: "files",
     name: "records of effects",
     files: ["packages/cli/e2e/record-effects.e2e.test.ts"],
     inputs: [

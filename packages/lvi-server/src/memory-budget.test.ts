@@ -108,6 +108,11 @@ test("fewer workers where memory is short, and never less than one", () => {
   expect(divided(65_536, { coreWorkers: 63 }).workers).toBe(63);
 });
 
+test("the least memory with one worker: operations.md and the sizes at AWS rely on it", () => {
+  expect(divided(688).workers).toBe(1);
+  expect(() => divided(687)).toThrow("--memory-mb gives 687 MiB, and 688 MiB are needed with 1 worker.");
+});
+
 test("a budget that is too small says what it needs", () => {
   expect(() => divided(256)).toThrow(/^--memory-mb gives 256 MiB, and 6\d\d MiB are needed with 1 worker\. Give /);
   expect(() => divided(1_024, { workers: 16 })).toThrow(/are needed with 16 workers/);

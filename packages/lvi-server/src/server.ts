@@ -195,7 +195,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const heartbeat = heartbeatMs === undefined ? {} : { heartbeatMs };
   const itself = options.deployment === undefined ? {} : { deployment: options.deployment };
   const { receivingBytes, unreadBytes } = budget;
-  const bounds = { receivingBytes, unreadBytes };
+  const garbage = new Garbage(memory.bytes);
+  const bounds = { receivingBytes, unreadBytes, received: (bytes: number) => garbage.received(bytes) };
   let schema: SchemaState | null = null;
   const views = { now, state: () => state, schema: () => schema };
   const http = createHttpServer({ keys, log, metrics, ...views, ...bounds, ...heartbeat, ...itself });
@@ -238,7 +239,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   });
   const stopShedding = watchLoad(
     shedding,
-    new Garbage(memory.bytes),
+    garbage,
     () => performance.now(),
     () => vitals.memoryBytes,
   );

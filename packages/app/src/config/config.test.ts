@@ -51,6 +51,11 @@ test("a machine on Fargate has as much memory as goes with its vCPUs, and each h
       { instanceType: "t4g.small" },
       'deploy.primary.instanceType must be left out, or go with host: "ec2", not "t4g.small"',
     ],
+    [
+      { host: "ec2", instanceType: "t4g.micro" },
+      'deploy.primary.instanceType must be a type with at least 2 GiB of memory, like "t4g.small", not "t4g.micro"',
+    ],
+    [{ host: "ec2", instanceType: "t4g.nano" }, "must be a type with at least 2 GiB of memory"],
   ] as const)
     expect(of(wrong)).toThrow(words);
 });

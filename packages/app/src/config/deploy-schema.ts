@@ -2,8 +2,10 @@
 import { z } from "zod";
 import { fields, flag, numberIn, oneOf, text, textThat, wholeNumber } from "./fields.ts";
 
-/** AWS calls its ARM types so: `t4g.micro`, `m8gd.medium`. */
+/** AWS calls its ARM types so: `t4g.small`, `m8gd.medium`. */
 const ARM_TYPE = /^[a-z]+\d+g[a-z]*\.[a-z0-9-]+$/;
+/** Sizes with 1 GiB and less. All others have 2 GiB and more. The server does not start with what the system and the tunnel leave of 1 GiB. */
+const SMALL_TYPE = /^[a-z]+\d+g[a-z]*\.(nano|micro)$/;
 const ZONE = /^[a-z]{2}(-[a-z]+)+-\d[a-z]$/;
 const REGION = /^[a-z]{2}(-[a-z]+)+-\d$/;
 const TOPIC = /^arn:[a-z-]+:sns:[a-z0-9-]+:\d{12}:[\w-]{1,256}$/;
@@ -68,8 +70,10 @@ const awsPrimarySchema = fields({
     .optional(),
   /** On Fargate: memory of each machine in GB. Default: twice its vCPUs, and 1 at least. */
   memoryGb: z.number("a number of GB").optional(),
-  /** On EC2: type of the two machines, an ARM one. Default: `t4g.micro`. */
-  instanceType: text(ARM_TYPE, 'an ARM type like "t4g.small"').optional(),
+  /** On EC2: type of the two machines, an ARM one with 2 GiB at least. Default: `t4g.small`. */
+  instanceType: text(ARM_TYPE, 'an ARM type like "t4g.small"')
+    .refine((type) => !SMALL_TYPE.test(type), 'a type with at least 2 GiB of memory, like "t4g.small"')
+    .optional(),
   /** Two availability zones of the region, for machine a and machine b. Default: its first two. */
   zones: z
     .tuple([text(ZONE, ZONES_WORDS), text(ZONE, ZONES_WORDS)], ZONES_WORDS)

@@ -166,6 +166,19 @@ test("another server, another size or another tunnel is another task, and nothin
   expect(changedFrom(of({ readLeaseMs: 0 }))).toEqual(["TaskA", "TaskB"]);
 });
 
+test.each([
+  [0.25, 1, "832"],
+  [0.5, 1, "832"],
+  [1, 2, "1856"],
+  [16, 120, "122688"],
+])("the server with %d vCPUs and %d GB is told what the tunnel leaves of the task: %s MiB", (vcpu, memoryGb, mb) => {
+  for (const node of ["A", "B"] as const) {
+    const [server, tunnel] = containers(node, of({ vcpu, memoryGb }));
+    expect(server.Environment).toContainEqual({ Name: "RADICAL_MEMORY_MB", Value: mb });
+    expect(tunnel.Environment).toBeUndefined();
+  }
+});
+
 test("a shell is what is chosen: its permission, and folders that can be written to", () => {
   const open = of({ shellAccess: true });
   expect(changedFrom(open)).toEqual(["Role", "ServiceA", "ServiceB", "TaskA", "TaskB"]);

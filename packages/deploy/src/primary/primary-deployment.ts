@@ -45,7 +45,7 @@ export interface PrimarySettings extends DeploymentName {
 export const DEFAULT_PRIMARY_SETTINGS = {
   region: null,
   host: "fargate",
-  instanceType: "t4g.micro",
+  instanceType: "t4g.small",
   vcpu: 0.5,
   memoryGb: 1,
   zones: null,

@@ -89,6 +89,8 @@ export interface HttpOptions {
   readonly deployment?: string;
   /** Most bytes of all bodies that are being received: who they are from is known only at their end. */
   readonly receivingBytes: number;
+  /** So many bytes of bodies have come, whether they are kept or not. */
+  readonly received?: (bytes: number) => void;
   /** Most bytes that all who listen have not read. */
   readonly unreadBytes: number;
 }
@@ -675,7 +677,7 @@ function receive(
   most: number,
   take: (body: Uint8Array, checked: Checked) => void,
 ): void {
-  const { keys, now, metrics, receiving, receivingBytes, state } = options;
+  const { keys, now, metrics, receiving, receivingBytes, received, state } = options;
   // A body that never has room is not sent again.
   const limit = Math.min(most, receivingBytes);
   const { request, method, fail, isAdministrative } = exchange;
@@ -736,6 +738,7 @@ function receive(
         chunks.length = 0;
         free();
       }
+      received?.(chunk.length);
     });
     request.on("error", (error) => {
       free();

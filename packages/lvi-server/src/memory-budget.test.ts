@@ -109,8 +109,8 @@ test("fewer workers where memory is short, and never less than one", () => {
 });
 
 test("the least memory with one worker: operations.md and the sizes at AWS rely on it", () => {
-  expect(divided(688).workers).toBe(1);
-  expect(() => divided(687)).toThrow("--memory-mb gives 687 MiB, and 688 MiB are needed with 1 worker.");
+  expect(divided(699).workers).toBe(1);
+  expect(() => divided(698)).toThrow("--memory-mb gives 698 MiB, and 699 MiB are needed with 1 worker.");
 });
 
 test("a budget that is too small says what it needs", () => {

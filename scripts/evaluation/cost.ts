@@ -63,13 +63,15 @@ const USE_OF_PROCESSOR = 0.6;
 const USE_OF_CAPACITY = 0.7;
 const LAMBDA_GB_PER_VCPU = 1.769;
 const DISK_GB = 8;
+/** The least that a machine of the primary has. */
+const PRIMARY_MEMORY_GB = 2;
 const CACHED_GB_PER_LOCATION = 0.5;
 
 /** What is assumed beside the measured counts, in the words of the page. */
 export const ASSUMPTIONS: readonly string[] = [
   "The load is even over the month, and over the locations.",
   `A location's cache is one Durable Object, awake all month; one more for each ${OBJECT_CALLS_PER_SECOND.toLocaleString("en")} calls a second. It is full: ${CACHED_GB_PER_LOCATION} GB.`,
-  "The primary is a leader and a standby on machines of EC2, of the smallest type whose processor is used to 60 % at most. Addresses, disks, alarms and metrics are included.",
+  "The primary is a leader and a standby on machines of EC2. Both are of the smallest type with 2 GiB or more whose processor is used to 60 % at most. Addresses, disks, alarms and metrics are included.",
   "*Worker near storage*: a Worker that Cloudflare places near DynamoDB. The items that it reads leave AWS.",
   `*Lambda*: ARM, ${LAMBDA_GB_PER_VCPU} GB, which is one vCPU, behind a function URL; it is paid while it waits for storage, too.`,
   "*Machines*: at least two, of the type that is cheapest at 60 % use, behind a load balancer, with addresses and disks.",
@@ -172,7 +174,7 @@ function primaryDollars(vCpus: number): number {
 }
 
 function machineFor(vCpus: number): MachineType | undefined {
-  return MACHINE_TYPES.find((each) => each.vCpus * USE_OF_PROCESSOR >= vCpus);
+  return MACHINE_TYPES.find((each) => each.memoryGb >= PRIMARY_MEMORY_GB && each.vCpus * USE_OF_PROCESSOR >= vCpus);
 }
 
 /** The cheapest machines that use so many vCPUs together. */

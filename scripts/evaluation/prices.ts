@@ -69,6 +69,7 @@ export type PriceName = keyof typeof PRICES;
 
 export interface MachineType {
   readonly name: string;
+  readonly memoryGb: number;
   readonly dollarsPerHour: number;
   readonly vCpus: number;
   /** Of each vCPU, what is paid with the hour; what is used beyond is {@link PRICES.surplusCpu}. */
@@ -77,12 +78,12 @@ export interface MachineType {
 
 /** Amazon's burstable ARM machines, the smallest first. */
 export const MACHINE_TYPES: readonly [MachineType, ...MachineType[]] = [
-  { name: "t4g.micro", dollarsPerHour: 0.0084, vCpus: 2, share: 0.1 },
-  { name: "t4g.small", dollarsPerHour: 0.0168, vCpus: 2, share: 0.2 },
-  { name: "t4g.medium", dollarsPerHour: 0.0336, vCpus: 2, share: 0.2 },
-  { name: "t4g.large", dollarsPerHour: 0.0672, vCpus: 2, share: 0.3 },
-  { name: "t4g.xlarge", dollarsPerHour: 0.1344, vCpus: 4, share: 0.4 },
-  { name: "t4g.2xlarge", dollarsPerHour: 0.2688, vCpus: 8, share: 0.4 },
+  { name: "t4g.micro", memoryGb: 1, dollarsPerHour: 0.0084, vCpus: 2, share: 0.1 },
+  { name: "t4g.small", memoryGb: 2, dollarsPerHour: 0.0168, vCpus: 2, share: 0.2 },
+  { name: "t4g.medium", memoryGb: 4, dollarsPerHour: 0.0336, vCpus: 2, share: 0.2 },
+  { name: "t4g.large", memoryGb: 8, dollarsPerHour: 0.0672, vCpus: 2, share: 0.3 },
+  { name: "t4g.xlarge", memoryGb: 16, dollarsPerHour: 0.1344, vCpus: 4, share: 0.4 },
+  { name: "t4g.2xlarge", memoryGb: 32, dollarsPerHour: 0.2688, vCpus: 8, share: 0.4 },
 ];
 
 /** Where the shares of the machines are from. */

@@ -13,9 +13,16 @@ const CROWDED = 0.5;
 const GROWN = 0.05;
 /** Collections take a twentieth of the time at most, however large the heap is. */
 const PAUSES = 20;
+/**
+ * Part of the memory in use from which they may take more, if so much has grown. A machine that is busy with others makes each one long, and
+ * bodies that come meanwhile would fill the rest.
+ */
+const PRESSING = 0.75;
 
 export interface GarbagePorts {
   readonly now: () => number;
+  /** Bytes in use, as the system counts them. */
+  readonly resident: () => number;
   /** Bytes outside of the heap. */
   readonly external: () => number;
   readonly collect: () => void;
@@ -26,11 +33,20 @@ export class Garbage {
   readonly #ports: GarbagePorts;
   #notBeforeMs = -Infinity;
   #external = 0;
+  #received = 0;
 
   /** `mostBytes`: the memory that the process may take. */
   constructor(mostBytes: number, ports: GarbagePorts = processPorts()) {
     this.#mostBytes = mostBytes;
     this.#ports = ports;
+  }
+
+  /** Bodies can bring more in one turn of the event loop than there is room for, so these bytes of them do not wait for a look of the timer. */
+  received(bytes: number): void {
+    this.#received += bytes;
+    if (this.#received < this.#mostBytes * GROWN) return;
+    this.#received = 0;
+    this.look(this.#ports.resident(), false);
   }
 
   /** `isFull`: requests are refused for lack of memory. */
@@ -40,8 +56,10 @@ export class Garbage {
     const [beganAtMs, before] = [now(), external()];
     // Another thread frees buffers some time after a collection, and V8 collects by itself too.
     this.#external = Math.min(this.#external, before);
-    if (beganAtMs < this.#notBeforeMs) return;
-    if (!isFull && before - this.#external < this.#mostBytes * GROWN) return;
+    const hasGrown = before - this.#external >= this.#mostBytes * GROWN;
+    const isPressing = hasGrown && memoryBytes > this.#mostBytes * PRESSING;
+    if (beganAtMs < this.#notBeforeMs && !isPressing) return;
+    if (!hasGrown && !isFull) return;
     collect();
     this.#external = external();
     const endedAtMs = now();
@@ -51,7 +69,17 @@ export class Garbage {
 
 function processPorts(): GarbagePorts {
   setFlagsFromString("--expose-gc");
-  const collect = runInNewContext("gc") as () => void;
+  const gc = runInNewContext("gc") as (options?: { readonly type: "minor" }) => void;
   setFlagsFromString("--no-expose-gc");
-  return { now: () => performance.now(), external: () => process.memoryUsage().external, collect };
+  const collect = (): void => {
+    gc();
+    // Another thread frees the buffers, when it comes to it. The next collection, a short one, waits for that.
+    gc({ type: "minor" });
+  };
+  return {
+    now: () => performance.now(),
+    resident: () => process.memoryUsage.rss(),
+    external: () => process.memoryUsage().external,
+    collect,
+  };
 }

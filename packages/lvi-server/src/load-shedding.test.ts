@@ -81,7 +81,7 @@ test("a server that sheds collects garbage of its heap too, until it has room or
     if (collectedAtMs.length === 4) memoryBytes = 900;
   };
   // Nothing outside of the heap has grown since the first collection.
-  const garbage = new Garbage(1_000, { now, external: () => 100, collect });
+  const garbage = new Garbage(1_000, { now, resident: () => memoryBytes, external: () => 100, collect });
   const stop = watchLoad(shedding, garbage, now, () => memoryBytes);
   try {
     vi.advanceTimersByTime(10_000);

@@ -195,7 +195,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const heartbeat = heartbeatMs === undefined ? {} : { heartbeatMs };
   const itself = options.deployment === undefined ? {} : { deployment: options.deployment };
   const { receivingBytes, unreadBytes } = budget;
-  const bounds = { receivingBytes, unreadBytes };
+  const garbage = new Garbage(memory.bytes);
+  const bounds = { receivingBytes, unreadBytes, received: (bytes: number) => garbage.received(bytes) };
   let schema: SchemaState | null = null;
   const views = { now, state: () => state, schema: () => schema };
   const http = createHttpServer({ keys, log, metrics, ...views, ...bounds, ...heartbeat, ...itself });
@@ -238,7 +239,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   });
   const stopShedding = watchLoad(
     shedding,
-    new Garbage(memory.bytes),
+    garbage,
     () => performance.now(),
     () => vitals.memoryBytes,
   );
@@ -509,8 +510,8 @@ function checkAbi({ abi }: ModuleContent, schema: SchemaState | null): void {
   if (schema === null || abi <= schema.abi) return;
   throw new RadicalError(
     "upgrade_not_finished",
-    `the module has ABI version ${abi}, and the storage has schema ${schema.written}, whose servers run versions up to ${schema.abi}`,
-    "finish the upgrade first, after which no earlier release can serve: radical deploy --finalize",
+    `The module has ABI version ${abi}, and the storage has schema ${schema.written}, whose servers run versions up to ${schema.abi}.`,
+    "Finish the upgrade first, after which no earlier release can serve: radical deploy --finalize",
   );
 }
 
@@ -544,7 +545,7 @@ async function quietSecond(quiet: QuietTimes | null, log: Log): Promise<QuietSec
   } catch (error) {
     if (!(error instanceof StorageError)) throw error;
     log.warn("writes_not_paused", { reason: error.message, tookMs: tookMs() });
-    throw new RadicalError("primary_busy", error.message, "run the command again");
+    throw new RadicalError("primary_busy", error.message, "Run the command again.");
   }
 }
 

@@ -34,7 +34,7 @@ export const SERVER_FOLDER = "/opt/radical";
 export const STATE_FOLDER = "/var/lib/radical";
 
 /** With these the C library gives memory back to the system that nobody uses. */
-export const ALLOCATOR_ENVIRONMENT = { MALLOC_ARENA_MAX: "2", MALLOC_MMAP_THRESHOLD_: "131072" } as const;
+export const ALLOCATOR_ENVIRONMENT = { MALLOC_ARENA_MAX: "2", MALLOC_MMAP_THRESHOLD_: "32768" } as const;
 
 export const IMAGE_ENVIRONMENT: Readonly<Record<string, string>> = {
   NODE_ENV: "production",

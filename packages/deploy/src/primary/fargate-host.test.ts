@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { fargateHost, serviceOf } from "./fargate-host.ts";
 import { serverTag, TUNNEL_TAG } from "./image-tags.ts";
 import { DEFAULT_PRIMARY_SETTINGS, type PrimarySettings } from "./primary-deployment.ts";
+import { serverVariables } from "./server-variables.ts";
 import { machineOf, wordsOf } from "./stack-words.ts";
 import { template } from "./template.ts";
 import type { Template } from "./template-parts.ts";
@@ -99,6 +100,21 @@ test("secrets come by reference: no key and no token is in the template", () => 
   ]);
 });
 
+test("options of the server that are chosen stand in its environment, and no others", () => {
+  const chosen = serverVariables({ auditPercent: 5, giveUpUnreadable: true, otlpRatio: 0.25 });
+  expect(chosen).toEqual({
+    RADICAL_AUDIT_PERCENT: "5",
+    RADICAL_GIVE_UP_UNREADABLE: "yes",
+    RADICAL_OTLP_RATIO: "0.25",
+  });
+  expect(changedFrom(of({ server: chosen }))).toEqual(["TaskA", "TaskB"]);
+  const [server] = containers("A", of({ server: chosen }));
+  expect(server.Environment).toEqual([
+    ...containers("A")[0].Environment!,
+    ...Object.entries(chosen).map(([Name, Value]) => ({ Name, Value })),
+  ]);
+});
+
 test("nothing comes in: no ingress, no port of a container, no load balancer", () => {
   const [firewall] = ofType(made, "AWS::EC2::SecurityGroup");
   expect(firewall).not.toHaveProperty("SecurityGroupIngress");
@@ -148,6 +164,19 @@ test("another server, another size or another tunnel is another task, and nothin
   expect(of({ vcpu: 0.25, memoryGb: 1 }).Resources["TaskA"]!.Properties).toMatchObject({ Cpu: "256", Memory: "1024" });
   expect(changedFrom(of({}, { tunnels: { ...TUNNELS, b: "another" } }))).toEqual(["TaskB"]);
   expect(changedFrom(of({ readLeaseMs: 0 }))).toEqual(["TaskA", "TaskB"]);
+});
+
+test.each([
+  [0.25, 1, "832"],
+  [0.5, 1, "832"],
+  [1, 2, "1856"],
+  [16, 120, "122688"],
+])("the server with %d vCPUs and %d GB is told what the tunnel leaves of the task: %s MiB", (vcpu, memoryGb, mb) => {
+  for (const node of ["A", "B"] as const) {
+    const [server, tunnel] = containers(node, of({ vcpu, memoryGb }));
+    expect(server.Environment).toContainEqual({ Name: "RADICAL_MEMORY_MB", Value: mb });
+    expect(tunnel.Environment).toBeUndefined();
+  }
 });
 
 test("a shell is what is chosen: its permission, and folders that can be written to", () => {

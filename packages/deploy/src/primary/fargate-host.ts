@@ -5,6 +5,7 @@
  */
 import type { NodeName } from "@radical/protocol";
 import { IMAGE_USER } from "../image/image-files.ts";
+import { taskServerMb } from "./machine-memory.ts";
 import { allow, arn, roleOf, tablesStatement } from "./machine-role.ts";
 import { advertisedBy, primaryNames, SERVER_HOST, SERVER_PORT } from "./names.ts";
 import { serverTag, TUNNEL_TAG } from "./image-tags.ts";
@@ -116,11 +117,14 @@ function machine(
     RADICAL_DEPLOYMENT: `${settings.application}-${settings.environment}`,
     RADICAL_HOST: SERVER_HOST,
     RADICAL_KEYS_PARAMETER: parameters.keys,
+    // Its control group has no limit: that is the task's.
+    RADICAL_MEMORY_MB: `${taskServerMb(settings.memoryGb)}`,
     RADICAL_METRICS_NAMESPACE: metrics,
     RADICAL_PORT: `${SERVER_PORT}`,
     RADICAL_READ_LEASE_MS: `${settings.readLeaseMs}`,
     RADICAL_STORAGE: sub(`dynamodb:${tablePrefix}?region=\${AWS::Region}`),
     RADICAL_TUNNEL: `http://${TUNNEL_METRICS}/ready`,
+    ...settings.server,
   };
   return {
     [`Task${letter}`]: {

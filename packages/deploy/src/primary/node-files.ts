@@ -9,7 +9,9 @@
  */
 import { ALLOCATOR_ENVIRONMENT, dockerfile, imageFiles } from "../image/image-files.ts";
 import { CLOUDFLARED } from "./cloudflared.ts";
+import { MACHINE_ROOM_MB } from "./machine-memory.ts";
 import { SERVER_HOST, SERVER_PORT } from "./names.ts";
+import { SERVER_VARIABLES } from "./server-variables.ts";
 
 /** In the artefact, and where it is unpacked: /opt/radical. */
 export type FileTexts = Readonly<Record<string, string>>;
@@ -166,7 +168,7 @@ WantedBy=timers.target
 
 /**
  * Writes the files of secrets and the settings of the server. A file that is the same stays as it is; the server reads
- * changed keys by itself, the tunnel is started again. `RADICAL_ETC` is for tests.
+ * changed keys by itself, the tunnel is started again. `RADICAL_ETC` and `RADICAL_MEMINFO` are for tests.
  */
 function parametersScript(): string {
   return `#!/bin/bash
@@ -197,6 +199,9 @@ store() {
   echo changed
 }
 
+# The tunnel, the agent of CloudWatch and the system have the rest.
+memory="$(awk '/^MemTotal:/ { print int($2 / 1024) - ${MACHINE_ROOM_MB} }' "\${RADICAL_MEMINFO:-/proc/meminfo}")"
+
 cat >"$ETC/server.env" <<END
 RADICAL_HOST=${SERVER_HOST}
 RADICAL_PORT=${SERVER_PORT}
@@ -206,7 +211,10 @@ RADICAL_ADVERTISE=$RADICAL_ADVERTISE
 RADICAL_READ_LEASE_MS=$RADICAL_READ_LEASE_MS
 RADICAL_DEPLOYMENT=$RADICAL_DEPLOYMENT
 RADICAL_METRICS_NAMESPACE=$RADICAL_METRICS_NAMESPACE
+RADICAL_MEMORY_MB=$memory
 END
+# Options of the server that the deployment has chosen.
+grep --extended-regexp '^(${SERVER_VARIABLES.join("|")})=' "$ETC/node.env" >>"$ETC/server.env" || true
 store "$keys" "$ETC/keys" 0640 >/dev/null
 token="$(store "$token" "$ETC/tunnel-token" 0600)"
 if [ "$token" = changed ] && systemctl --quiet is-active radical-tunnel; then systemctl restart radical-tunnel; fi

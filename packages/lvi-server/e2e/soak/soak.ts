@@ -44,7 +44,7 @@ const HEAVY = ["scatter", "hog", "compute", "trap"] as const;
 const SCATTERED = 200_000;
 
 /** As the hosts of a deployment have it: the C library gives memory back that nobody uses. */
-const MALLOC = { MALLOC_ARENA_MAX: "2", MALLOC_MMAP_THRESHOLD_: "131072" };
+const MALLOC = { MALLOC_ARENA_MAX: "2", MALLOC_MMAP_THRESHOLD_: "32768" };
 
 export interface SoakReport {
   readonly turns: number;

@@ -147,7 +147,9 @@ function Row({ call, isChosen }: { readonly call: Call; readonly isChosen: boole
       onClick={() => (selected.value = call.id)}
     >
       <span class="t num muted">{clock(life.atMs)}</span>
-      <span class="plc">{life.place}</span>
+      <span class="plc" title={life.place}>
+        {life.place}
+      </span>
       <span class="call">
         <b>{life.handler}</b>
         {unit !== undefined && <i>{shortUnit(unit[0])}</i>}

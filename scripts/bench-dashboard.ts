@@ -170,6 +170,8 @@ interface Fed {
   readonly busyPercent: readonly number[];
   readonly heapMb: readonly number[];
   readonly processMb: readonly number[];
+  /** Of the processes at the end, without the page's garbage. */
+  readonly usedMb: number;
 }
 
 /** The page with a stream of these calls, so many a second. */
@@ -225,6 +227,8 @@ async function fed(browser: Browser, { state, calls }: Recorded): Promise<Fed> {
     const seconds = (now() - startMs) / 1_000;
     const frames = (await page.evaluate<readonly number[]>("frames")).filter((at) => at >= startMs && at < endMs);
     const seen = await page.evaluate<Seen>("seen");
+    await devtools.send("HeapProfiler.collectGarbage");
+    const usedMb = await ofRenderers(browser);
     await page.context().close();
     return {
       fed: fedMs.length,
@@ -240,6 +244,7 @@ async function fed(browser: Browser, { state, calls }: Recorded): Promise<Fed> {
       busyPercent,
       heapMb,
       processMb,
+      usedMb,
     };
   } finally {
     for (const stream of streams) stream.destroy();
@@ -287,7 +292,7 @@ try {
   console.log(row("heap of the page, MB", heapMb));
   console.log(row("processes of the page, MB", processMb));
   console.log(
-    `\n${recorded.shownMs.length} of ${options.calls} calls; ${count} fed in ${seconds.toFixed(0)} s, of which ${shownMs.length} had a row. ${availableParallelism()} cores, load ${loadBefore} before, ${loadavg()[0]!.toFixed(0)} after.`,
+    `\n${recorded.shownMs.length} of ${options.calls} calls; ${count} fed in ${seconds.toFixed(0)} s, of which ${shownMs.length} had a row. ${usedMb.toFixed(0)} MB without the garbage of the page. ${availableParallelism()} cores, load ${loadBefore} before, ${loadavg()[0]!.toFixed(0)} after.`,
   );
   if (shownMs.length === 0 || recorded.shownMs.length === 0) process.exitCode = 1;
 } finally {

@@ -2,9 +2,9 @@
  * `pnpm bench:dashboard`: how soon the dashboard shows a call, and how smooth and how large the page stays while many come. In a
  * real browser, with the page as it is built.
  *
- * First calls go one after the other to a real `radical dev` of the template social: from the answer, as the client has it, to
- * the frame with the call's row. Then the halves of these calls are fed to the page's stream again and again, each time as another
- * execution: so many calls a second need no processor but the page's.
+ * First calls go one after the other to a real `radical dev` of the template social. Their time is from the answer, as the client
+ * has it, to the frame with the call's row. Then the page's stream is fed with the halves of these calls again and again, each time as
+ * another execution. So many calls a second need no processor but the page's.
  */
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -252,7 +252,7 @@ async function fed(browser: Browser, { state, calls }: Recorded): Promise<Fed> {
   }
 }
 
-/** What the processes of pages have for themselves alone: the page, and the worker that all tabs share. */
+/** Megabytes that the processes of pages have for themselves alone: of the page, and of the worker that all tabs share. */
 async function ofRenderers(browser: Browser): Promise<number> {
   const devtools = await browser.newBrowserCDPSession();
   const { processInfo } = await devtools.send("SystemInfo.getProcessInfo");
@@ -275,15 +275,8 @@ const loadBefore = loadavg()[0]!.toFixed(0);
 const browser = await openBrowser();
 try {
   const recorded = await real(browser);
-  const {
-    fed: count,
-    seconds,
-    shownMs,
-    framesPerSecond,
-    busyPercent,
-    heapMb,
-    processMb,
-  } = await fed(browser, recorded);
+  const result = await fed(browser, recorded);
+  const { fed: count, seconds, shownMs, framesPerSecond, busyPercent, heapMb, processMb, usedMb } = result;
   console.log("| what | median | 5 % | 95 % | most |\n| --- | --- | --- | --- | --- |");
   console.log(row("shown after the answer, one call after the other, ms", recorded.shownMs));
   console.log(row("shown after it was fed, ms", shownMs));

@@ -63,8 +63,10 @@ export class Central {
     if (sentUs !== null && !isCentral) keep(this.#ways, place, wayUs);
     const runUs = sumOf(primary, "run");
     if (runUs === 0 || primary.code !== null || primary.reason === "stored") return;
-    if (this.#begun.get(handler)?.includes(primary.module) !== true)
-      return void keep(this.#begun, handler, primary.module);
+    if (this.#begun.get(handler)?.includes(primary.module) !== true) {
+      keep(this.#begun, handler, primary.module);
+      return;
+    }
     keep(this.#runs, handler, runUs);
     const restUs = Math.max(0, primary.tookUs - runUs - sumOf(primary, "lock") - sumOf(primary, "leases"));
     keep(this.#rests, handler, restUs);
@@ -79,7 +81,7 @@ export class Central {
     );
   }
 
-  /** What the call would have taken at central: as it was measured there, else as it is reckoned. Null: nobody knows yet. */
+  /** The time of the call if central had answered it: as it was measured there, else as it is reckoned. Null: nobody knows yet. */
   centralUs(call: Call): number | null {
     return this.measuredUs(call) ?? this.of(call)?.totalUs ?? null;
   }
@@ -108,7 +110,7 @@ export class Central {
     return (runUs * fuel) / usualFuel;
   }
 
-  /** As calls of the same handler beside the primary have taken, but for their own way, and the way of the place; null: there were too few. */
+  /** The way of the place, and what calls of the handler at central usually take without their own way. Null: there were too few. */
   measuredUs(call: Call): number | null {
     if (!this.compares(call)) return null;
     const roundTripUs = this.roundTripOf(call.life.place);

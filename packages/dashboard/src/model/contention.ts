@@ -113,7 +113,7 @@ export function withTally(seen: readonly Contended[], tally: ContentionReport | 
   });
 }
 
-/** What old versions of it have led to. */
+/** Calls that an old version of it has sent to the primary, in words. */
 export function staleWords({ stale, hot }: Pick<Contended, "stale" | "hot">): string {
   const times = stale === 1 ? "once, so that call" : `${stale} times, so these calls`;
   const old = `A location had an old version ${times} ran at the primary.`;

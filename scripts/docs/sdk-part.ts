@@ -147,9 +147,7 @@ function markdownOf(comment: string): string {
     .split(/(<code>[^]*?<\/code>)/)
     .map((part) => {
       const [, code] = /^<code>([^]*)<\/code>$/.exec(part) ?? [];
-      return code === undefined
-        ? part.trim().replaceAll(/(?<!\n)\n(?!\n)/g, " ")
-        : `<!-- not run: a part of a handler, from a doc comment -->\n\n\`\`\`ts\n${code}\n\`\`\``;
+      return code === undefined ? part.trim().replaceAll(/(?<!\n)\n(?!\n)/g, " ") : `\`\`\`ts\n${code}\n\`\`\``;
     })
     .filter((part) => part !== "")
     .join("\n\n");

@@ -1,4 +1,5 @@
 /** `radical build` and `radical analyze` as processes: what they print, write and exit with. */
+import { existsSync } from "node:fs";
 import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -84,6 +85,17 @@ describe("radical", () => {
     expect(stdout).toBe("");
     expect(stderr).toMatch(message);
   });
+
+  test.each([["list"], ["export"]])(
+    "data %s of a database that is not there: exit code 2, and nothing is made",
+    async (verb) => {
+      const file = join(good.folder, "mistyped.sqlite");
+      const args = ["data", verb, "--project", good.folder, "--storage", `sqlite:${file}`];
+      const { code, stdout, stderr } = await radical(args);
+      expect([code, stdout, stderr]).toEqual([2, "", expect.stringContaining(`There is no database ${file}.`)]);
+      expect(existsSync(file)).toBe(false);
+    },
+  );
 
   test("a location of the name that --central takes: exit code 2", async () => {
     const args = ["dev", "--project", good.folder, "--locations", "central=5", "--central"];

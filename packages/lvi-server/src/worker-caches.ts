@@ -15,7 +15,7 @@ import {
 } from "@radical/protocol";
 import type { HmacKey } from "./http/hmac.ts";
 import type { KeyRing } from "./http/keys.ts";
-import { readWorkerAnswer } from "./worker-answer.ts";
+import { AnswerTooLongError, readWorkerAnswer } from "./worker-answer.ts";
 
 /** Less than the time that a command waits. */
 const TIMEOUT_MS = 25_000;
@@ -76,7 +76,11 @@ async function ask(
     text = new TextDecoder().decode(await readWorkerAnswer(response));
   } catch (error) {
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-    throw unreachable(origin, cause instanceof Error ? cause.message : String(cause), "see that it is deployed there");
+    const hint =
+      error instanceof AnswerTooLongError
+        ? "no answer of Radical is so long: see that the address is the Worker's, and that it hands /api/-/caches to radical.fetch if it is a class"
+        : "see that it is deployed there";
+    throw unreachable(origin, cause instanceof Error ? cause.message : String(cause), hint);
   }
   const json = jsonIn(text);
   const answer = status === 200 ? cacheAnswerIn(json) : null;

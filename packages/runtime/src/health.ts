@@ -40,10 +40,12 @@ const EXECUTION_ID_BYTES = 16;
 const REMEMBERED_MS = 5_000;
 /** For which nobody else asks while a round trip is under way. Its request may be cancelled, and never tell its end. */
 const ASKING_MS = LIMIT_MS;
+/** For which an answer counts at all. Otherwise an outage in which every request that asks is cancelled keeps the answer from before. */
+const COUNTS_MS = REMEMBERED_MS + ASKING_MS;
 const SIGN_AGAIN = "sign with the key that this version of the Worker has: RADICAL_KEYS, or the key of the deployment";
 
 /** The last answer to anybody. Each location of `radical dev` has an isolate of its own. */
-let remembered: { readonly error: RadicalError | null; readonly untilMs: number } | null = null;
+let remembered: { readonly error: RadicalError | null; readonly atMs: number } | null = null;
 
 /** The round trip for anybody that is under way, until a time. A request can't await the promise of another one. Null: there is none. */
 let asking: { readonly untilMs: number } | null = null;
@@ -98,8 +100,8 @@ async function wholeHealth(
 }
 
 /**
- * Whether the location serves, as of some seconds ago at most. While a request finds it out, others get the last answer, which may be
- * older. Throws the RadicalError of a location that does not serve, or does not know it yet.
+ * Whether the location serves, as of five seconds ago at most. While a request finds it out, others get the last answer, which may be
+ * ten seconds older. Throws the RadicalError of a location that does not serve, or has no such answer.
  */
 async function briefHealth(
   settings: Settings,
@@ -107,10 +109,10 @@ async function briefHealth(
   { module }: Manifest,
 ): Promise<Pick<Health, "status">> {
   const nowMs = Date.now();
-  const isFresh = remembered !== null && nowMs < remembered.untilMs;
+  const isFresh = remembered !== null && nowMs < remembered.atMs + REMEMBERED_MS;
   const isAsked = asking !== null && nowMs < asking.untilMs;
   if (!isFresh && !isAsked) await askForAnybody(settings, location, module);
-  if (remembered === null) throw notKnown();
+  if (remembered === null || nowMs >= remembered.atMs + COUNTS_MS) throw notKnown();
   if (remembered.error === null) return { status: "ok" };
   throw remembered.error;
 }
@@ -123,7 +125,7 @@ async function askForAnybody(settings: Settings, location: string, module: Manif
     () => null,
     (failure: unknown) => replyable(failure),
   );
-  remembered = { error, untilMs: Date.now() + REMEMBERED_MS };
+  remembered = { error, atMs: Date.now() };
   if (asking === own) asking = null;
 }
 

@@ -8,8 +8,14 @@
  * bytes or makes a Blob:
  *
  *     export class User { name: string = ""; picture: Blob | null = null; }
+ *     const users = new Table<User>("users");
  *
- *     export function setPicture(name: string, picture: Blob): void { … user.picture = picture; users.put(name, user); }
+ *     export function setPicture(name: string, picture: Blob): void {
+ *       const user = users.get(name);
+ *       if (user == null) return;
+ *       user.picture = picture;
+ *       users.put(name, user);
+ *     }
  *
  * An execution that is given a Blob whose bytes are not there ends: 409 `blob_missing`.
  */

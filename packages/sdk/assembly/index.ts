@@ -114,7 +114,10 @@ export class Table<T> {
  * The type of a parameter whose value nobody is shown: a password, or a token. It is a `string` in all else. Samples, records,
  * lists of tasks and the dashboard have `‹secret›` in its place, and no `GET` takes it:
  *
- *     export function login(name: string, password: Secret): bool
+ *     export function login(name: string, password: Secret): bool {
+ *       const account = accounts.get(name);
+ *       return verifyPassword(password, account == null ? null : account.passwordHash);
+ *     }
  *
  * Only a parameter of a handler or a service can be a `Secret`. A handler must not log it, or put it into an item or a message.
  */

@@ -113,8 +113,14 @@ export declare class Row<T> {
  * bytes or makes a Blob:
  *
  *     export class User { name: string = ""; picture: Blob | null = null; }
+ *     const users = new Table<User>("users");
  *
- *     export function setPicture(name: string, picture: Blob): void { … user.picture = picture; users.put(name, user); }
+ *     export function setPicture(name: string, picture: Blob): void {
+ *       const user = users.get(name);
+ *       if (user == null) return;
+ *       user.picture = picture;
+ *       users.put(name, user);
+ *     }
  *
  * An execution that is given a Blob whose bytes are not there ends: 409 `blob_missing`.
  */
@@ -287,7 +293,10 @@ export declare class Counter {
  * The type of a parameter whose value nobody is shown: a password, or a token. It is a `string` in all else. Samples, records,
  * lists of tasks and the dashboard have `‹secret›` in its place, and no `GET` takes it:
  *
- *     export function login(name: string, password: Secret): bool
+ *     export function login(name: string, password: Secret): bool {
+ *       const account = accounts.get(name);
+ *       return verifyPassword(password, account == null ? null : account.passwordHash);
+ *     }
  *
  * Only a parameter of a handler or a service can be a `Secret`. A handler must not log it, or put it into an item or a message.
  */

@@ -1,9 +1,10 @@
 /** `radical secrets`: the secrets of the application's Worker, and the keys that locations and commands sign with. */
 import { randomBytes } from "node:crypto";
+import { writeFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import { type Options, type Program, subcommand, type Values } from "@radical/command-line";
 import { newAdministrationKey, privateKeyText, publicKeyText } from "@radical/admin";
-import { EXIT_FAILED } from "@radical/app/command-error";
+import { CommandError, EXIT_FAILED, EXIT_USAGE, messageOf } from "@radical/app/command-error";
 import { loadProject } from "@radical/app";
 import type { OpenEdge, Rotation } from "@radical/deploy";
 import { ask } from "../terminal/ask.ts";
@@ -126,18 +127,23 @@ With --kind administration the key changes that commands sign with. Nothing is d
             words: "one of them (default: one of each)",
           },
           json: COMMON.json,
+          out: {
+            kind: "text",
+            placeholder: "file",
+            words: "write them as JSON into a new file that only you can read, and show none",
+          },
         },
         notes: `Locations and commands have different keys. A key of a location is a secret that the Worker and the server share. Of a key of
 administration the server has the public half only. It checks with it who asks, and can't sign itself.
 
-The command stores nothing. The keys are shown once: put them where you keep secrets.`,
+Without --out the command stores nothing. The keys are shown once: put them where you keep secrets.`,
         examples: [
           ["radical secrets new-keys"],
           ["radical secrets new-keys --kind administration", "for one more person, or to replace a key"],
-          ["radical secrets new-keys --json > my-keys.json", "its fields: server, RADICAL_KEYS, RADICAL_ADMIN_KEYS"],
+          ["radical secrets new-keys --out my-keys.json", "its fields: server, RADICAL_KEYS, RADICAL_ADMIN_KEYS"],
         ],
       },
-      (options) => reported(options, () => Promise.resolve(makeKeys(options))),
+      (options) => reported(options, () => makeKeys(options)),
     ),
   ],
   notes: `Secrets of your own Worker (docs/worker.md) are variables of its environment. Cloudflare keeps them, through deployments too, and
@@ -181,9 +187,11 @@ function readValue(name: string): Promise<string> {
 interface NewKeysOptions {
   readonly json: boolean;
   readonly kind: "location" | "administration" | null;
+  /** A file that is not there yet; null: the keys are printed. */
+  readonly out: string | null;
 }
 
-function makeKeys({ kind, json }: NewKeysOptions): void {
+async function makeKeys({ kind, json, out }: NewKeysOptions): Promise<void> {
   const location =
     kind === "administration" ? null : `k${randomBytes(4).toString("hex")}:${randomBytes(32).toString("hex")}`;
   const administration = kind === "location" ? null : newAdministrationKey(`a${randomBytes(4).toString("hex")}`);
@@ -194,11 +202,29 @@ function makeKeys({ kind, json }: NewKeysOptions): void {
     RADICAL_KEYS: location,
     RADICAL_ADMIN_KEYS: administration === null ? null : privateKeyText(administration),
   };
-  if (json) return print(JSON.stringify({ server: server.join(","), ...given }));
+  const made = JSON.stringify({ server: server.join(","), ...given });
+  if (out !== null) {
+    await writeSecretFile(out, made);
+    if (json) return print(JSON.stringify({ out }));
+    return createTerminal().note(`The keys are in ${out}. Nobody else can read it.`);
+  }
+  if (json) return print(made);
   print("# For the LVI server, in the file of --keys-file or as RADICAL_KEYS:");
   for (const key of server) print(key);
   print("# For who deploys:");
   for (const [name, value] of Object.entries(given)) if (value !== null) print(`${name}=${value}`);
+}
+
+/** Makes a new file that its owner alone can read, and replaces none. Throws a CommandError. */
+async function writeSecretFile(file: string, content: string): Promise<void> {
+  try {
+    await writeFile(file, `${content}\n`, { flag: "wx", mode: 0o600 });
+  } catch (error) {
+    const isThere = (error as NodeJS.ErrnoException).code === "EEXIST";
+    const message = isThere ? `${file} is there already.` : `${file} can't be written: ${messageOf(error)}.`;
+    const hint = isThere ? "Name another file, or remove it if nobody uses its keys." : "Name another file with --out.";
+    throw new CommandError("file_not_written", message, hint, { exitCode: EXIT_USAGE });
+  }
 }
 
 async function rotate(options: RotateOptions, signal: AbortSignal): Promise<void> {

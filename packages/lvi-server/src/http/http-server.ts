@@ -192,7 +192,7 @@ export function createHttpServer(options: HttpOptions): Server {
     sinceMs: now(),
     receiving: { bytes: 0 },
     askedOnce: new AskedOnce({ deployment }),
-    listened: new ListenedOnce(),
+    listened: new ListenedOnce(() => options.keys.current),
     lines: { heartbeatMs, unread: new UnreadBytes(unreadBytes) },
     together: inTurns(),
     streaming,

@@ -53,8 +53,8 @@ test("a scheduled event that no function takes is answered in words, and logged 
     {
       error: {
         code: "not_found",
-        message: 'nothing has run: the Worker has no function `scheduled` for the event of the cron "*/5 * * * *"',
-        hint: expect.stringMatching(/^add the function `scheduled` beside `fetch` to the default export/) as unknown,
+        message: 'Nothing has run. The Worker has no function `scheduled` for the event of the cron "*/5 * * * *".',
+        hint: expect.stringMatching(/^Add the function `scheduled` beside `fetch` to the default export/) as unknown,
       },
     },
   ]);

@@ -70,8 +70,8 @@ async function schedule(service: Service, query: URLSearchParams, env: RouterEnv
     return answerOf(
       new RadicalError(
         "not_found",
-        `nothing has run: the Worker has no function \`scheduled\` for the event of the cron "${cron}"`,
-        "add the function `scheduled` beside `fetch` to the default export of the Worker's entry (src/worker.ts), and fire the event again",
+        `Nothing has run. The Worker has no function \`scheduled\` for the event of the cron "${cron}".`,
+        "Add the function `scheduled` beside `fetch` to the default export of the Worker's entry (src/worker.ts). Then fire the event again.",
       ),
     );
   const result = await service.scheduled({ cron, scheduledTime });

@@ -41,7 +41,7 @@ export class Garbage {
     this.#ports = ports;
   }
 
-  /** Bodies can bring more in one turn of the event loop than there is room for, so these bytes of them do not wait for a look of the timer. */
+  /** Bodies can bring more in one turn of the event loop than there is room for. So these bytes of them wait for no look of the timer. */
   received(bytes: number): void {
     this.#received += bytes;
     if (this.#received < this.#mostBytes * GROWN) return;

@@ -41,7 +41,10 @@ export class Garbage {
     this.#ports = ports;
   }
 
-  /** Bodies can bring more in one turn of the event loop than there is room for, so these bytes of them do not wait for a look of the timer. */
+  /**
+   * So many bytes of bodies have come. One turn of the event loop can bring more than there is room for, so they do not wait for the
+   * timer.
+   */
   received(bytes: number): void {
     this.#received += bytes;
     if (this.#received < this.#mostBytes * GROWN) return;

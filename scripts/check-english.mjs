@@ -1,6 +1,7 @@
 /**
  * The rule for English of CONTRIBUTING.md, as far as a program can see it: words, openings and the length of a sentence,
- * in Markdown, in the comments of sources and in the words of diagnostics. Section rules in sources have one form.
+ * in Markdown, in the comments of sources, and in the texts that people see: diagnostics, the help of commands, and errors. Section
+ * rules in sources have one form.
  *
  * Every file is held to the rule, but those of `english-debts.json`, which are older: there each has the number of its
  * findings, which may only sink. `pnpm english --write` writes the numbers that are true now.
@@ -10,9 +11,10 @@ import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import { parseSync, Visitor } from "oxc-parser";
+import { parseSync } from "oxc-parser";
+import { shownTextsOf } from "./check-english-shown.mjs";
 
-/** @typedef {import("oxc-parser").Expression} Expression */
+/** @typedef {import("./check-english-shown.mjs").ShownText} ShownText */
 
 const ROOT = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const DEBTS = "scripts/english-debts.json";
@@ -86,12 +88,17 @@ function sentencesOf(text) {
     .filter((sentence) => sentence !== "");
 }
 
+/** The sentence with a word in place of code and of quotations. @param {string} sentence */
+function visibleOf(sentence) {
+  return sentence.replaceAll(/`[^`]*`/g, "code").replaceAll(/["“][^"”]*["”]/g, "words");
+}
+
 /** @param {Passage} passage @returns {Finding[]} */
 function findingsIn({ line, text, isComment }) {
   /** @type {Finding[]} */
   const found = [];
   for (const sentence of sentencesOf(text)) {
-    const visible = sentence.replaceAll(/`[^`]*`/g, "code").replaceAll(/["“][^"”]*["”]/g, "words");
+    const visible = visibleOf(sentence);
     for (const { pattern, words, onlyComments } of RULES) {
       if ((onlyComments === undefined || isComment) && pattern.test(visible)) found.push({ line, sentence, words });
     }
@@ -182,53 +189,79 @@ function commentsOf(file, source) {
   return merged.flatMap(({ line, text }) => passagesOf(text.replace(/^\/\/ ?/, ""), line, true));
 }
 
-/** Sources whose properties `message` and `help` are shown to developers. */
-const DIAGNOSTICS = /^packages\/analyzer\/src\/(?!testing\/).*(?<!\.test)\.ts$/;
+/**
+ * Rules for the texts of commands alone. A reader sees such a text by itself.
+ * @type {typeof RULES}
+ */
+const SHOWN_RULES = [
+  { pattern: /\bso (many|much|few|often)\b(?! (that|as))/i, words: "name the number" },
+  { pattern: /\bso long\b(?! (that|as))/i, words: "name the time" },
+  {
+    pattern: /\b(begins?|ends?|does|do|is|are|was|were|goes|stays?|asked|told|done) so\b(?=\s*([,;:.)]|$))/i,
+    words: "say how",
+  },
+  { pattern: /\b(unless|until|if|when|as) (told|asked|said)\b/i, words: "say by whom, and how" },
+  { pattern: /\bas (that|it) says\b/i, words: "name the thing" },
+  { pattern: /\bhow (the )?[\w-]+ (does|do|fares)\b/i, words: "name the things that are shown" },
+  { pattern: /\b(whoever|whatever|whose key|whose script)\b/i, words: "name the thing" },
+];
+
+/** Commands and addresses stand as they are typed, so a sentence may begin with their small letters. */
+const COMMAND_WORDS = "radical|create-radical-app|wrangler|cloudflared|esbuild|docs\\/|--";
 
 /**
- * The words of the diagnostics in a source. Computed parts are an ellipsis.
- * @param {string} file @param {string} source @returns {Passage[]}
+ * The passages of a text that people see. Lines with two spaces before them are a table or a list.
+ * @param {ShownText} shown @returns {Passage[]}
  */
-function diagnosticsOf(file, source) {
-  /** @type {Passage[]} */
-  const passages = [];
-  /** @param {Expression} value */
-  const visit = (value) => {
-    switch (value.type) {
-      case "ConditionalExpression":
-        visit(value.consequent);
-        visit(value.alternate);
-        break;
-      case "ArrowFunctionExpression":
-        if (value.body.type !== "BlockStatement") visit(value.body);
-        break;
-      default: {
-        const text = textOf(value);
-        const line = source.slice(0, value.start).split("\n").length;
-        if (text !== null) passages.push({ line, text, isComment: false });
-      }
-    }
-  };
-  new Visitor({
-    Property({ key, value }) {
-      if (key.type === "Identifier" && (key.name === "message" || key.name === "help"))
-        visit(/** @type {Expression} */ (value));
-    },
-  }).visit(parseSync(file, source, { sourceType: "module" }).program);
-  return passages;
+function shownPassages({ line, text }) {
+  const paragraphs = text
+    .split("\n")
+    .map((each) => (/^ {2}/.test(each) ? "" : each.trim()))
+    .join("\n")
+    .split(/\n{2,}/);
+  return paragraphs
+    .flatMap((paragraph) => paragraph.replaceAll("\n", " ").split(new RegExp(`(?<=[.?]) (?=(?:${COMMAND_WORDS}))`)))
+    .filter((each) => each.trim() !== "")
+    .map((each) => ({ line, text: each, isComment: false }));
 }
 
-/** The text of a literal; null: the expression is something else. @param {Expression} node @returns {string | null} */
-function textOf(node) {
-  if (node.type === "TemplateLiteral") return node.quasis.map(({ value }) => value.cooked).join("…");
-  return node.type === "Literal" && typeof node.value === "string" ? node.value : null;
+/** @param {ShownText} shown @returns {Finding[]} */
+function shownFindings(shown) {
+  const passages = shown.form === "phrase" ? phrasesOf(shown) : shownPassages(shown);
+  const own = passages.flatMap(({ line, text }) =>
+    sentencesOf(text).flatMap((sentence) => {
+      const visible = visibleOf(sentence);
+      return SHOWN_RULES.filter(({ pattern }) => pattern.test(visible)).map(({ words }) => ({ line, sentence, words }));
+    }),
+  );
+  return [...passages.flatMap(findingsIn), ...own];
 }
 
-/** @param {Passage} passage @returns {Finding[]} */
-function formOf({ line, text }) {
-  return /^[\p{Lu}`…]/u.test(text) && /[.…]$/.test(text)
-    ? []
-    : [{ line, sentence: text, words: "begin with a capital, and end with a full stop" }];
+/** A semicolon divides a phrase. @param {ShownText} shown @returns {Passage[]} */
+function phrasesOf({ line, text }) {
+  return text.split(/;(?=\s)/).map((part) => ({ line, text: part.trim(), isComment: false }));
+}
+
+/** @param {ShownText} shown @returns {Finding[]} */
+function formOf({ line, text, form }) {
+  const visible = text.trim();
+  if (form === "phrase")
+    return /[^.]\.$/.test(visible) ? [{ line, sentence: text, words: "end a phrase without a full stop" }] : [];
+  const words = "begin with a capital, and end with a full stop";
+  if (form === "diagnostic")
+    return /^[\p{Lu}`…]/u.test(visible) && /[.…]$/.test(visible) ? [] : [{ line, sentence: text, words }];
+  const begins = new RegExp(`^(?:[\\p{Lu}\\d\`"“@…]|(?:${COMMAND_WORDS}))`, "u").test(visible);
+  // A command at the end has no full stop, so that it can be copied.
+  const ends = /[.?…)]$/.test(visible) || COMMAND_AT_END.test(visible) || isTable(visible);
+  return begins && ends ? [] : [{ line, sentence: text, words }];
+}
+
+/** `: npm install wrangler`, `: --whole`, or the JSON to send. */
+const COMMAND_AT_END = /: (?:npm|npx|pnpm|radical|wrangler|[A-Z_]+=|--\w)(?:(?!\. ).)*$|\}$/;
+
+/** The text ends with a line of a table. @param {string} text */
+function isTable(text) {
+  return /^ {2}/.test(text.split("\n").at(-1) ?? "");
 }
 
 /** Columns of a section rule with its indentation. */
@@ -250,9 +283,14 @@ function rulesOf(text) {
 /** @param {string} file @param {string} text @returns {Finding[]} */
 export function findingsOf(file, text) {
   const passages = file.endsWith(".md") ? passagesOf(text) : commentsOf(file, text);
-  const shown = DIAGNOSTICS.test(file) ? diagnosticsOf(file, text) : [];
+  const shown = file.endsWith(".ts") ? shownTextsOf(file, text) : [];
   const rules = file.endsWith(".md") ? [] : rulesOf(text);
-  return [...[...passages, ...shown].flatMap((passage) => findingsIn(passage)), ...shown.flatMap(formOf), ...rules];
+  return [
+    ...passages.flatMap((passage) => findingsIn(passage)),
+    ...shown.flatMap(shownFindings),
+    ...shown.flatMap(formOf),
+    ...rules,
+  ];
 }
 
 /**

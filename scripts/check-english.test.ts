@@ -98,6 +98,110 @@ describe("diagnostics", () => {
   });
 });
 
+describe("the help of commands", () => {
+  const file = "packages/cli/src/commands/keep.ts";
+
+  test.each([
+    ["an amount without its number", "name the number", "print at most so many items"],
+    ["a way without its description", "say how", "only items whose keys begin so"],
+    ["a time without its name", "name the time", "a write waits so long for a location"],
+    ["an order without its giver", "say by whom, and how", "its tables stay unless told"],
+    ["a pointer to another text", "name the thing", "go on where a list has ended, as that says"],
+    ["a question in place of names", "name the things that are shown", "show how the primary does: rates, times"],
+    ["a person without a name", "name the thing", "servers tell whoever asks them"],
+    ["an opening without a name", "begin with the name of the thing", "What it does not name stays"],
+    ["the sign of a sentence", "end a phrase without a full stop", "keep the items."],
+  ])("of an option: %s", (_, words, text) => {
+    expect(found(file, `const A = {\n  kind: "text", words: "${text}" };`)).toEqual([`2: ${words}`]);
+  });
+
+  test("of an exit code, an example, and a part that is chosen", () => {
+    const source = [
+      "export const command = {",
+      "  exitCodes: ['it was done so', \"it failed\"],",
+      '  examples: [["radical keep"], ["radical keep users", "what is told."]],',
+      '  words: isA ? "keep so many items" : `keep ${names}`, options: {},',
+      "};",
+    ].join("\n");
+    expect(found(file, source)).toEqual(["4: name the number", "2: say how", "3: end a phrase without a full stop"]);
+  });
+
+  test("its notes have sentences in paragraphs, and tables beside them", () => {
+    const table = `  ${"word ".repeat(30)}`;
+    const notes = (text: string): string => `const A = { notes: \`${text}\` };`;
+    expect(found(file, notes(`It keeps items:\n${table}\n\n${TWENTY_FIVE}\n--all keeps every item.`))).toEqual([]);
+    expect(found(file, notes(`It keeps items:\n${table}\n${TWENTY_SIX} Whoever asks gets them.`))).toEqual([
+      "1: it has 26 words; make sentences of at most 25",
+      "1: begin with the name of the thing",
+      "1: name the thing",
+    ]);
+    expect(found(file, notes("it keeps items"))).toEqual(["1: begin with a capital, and end with a full stop"]);
+    expect(found("packages/create-radical-app/src/main.ts", "const HELP = `Make it.\n\nit asks so often`;")).toEqual([
+      "1: name the number",
+      "1: begin with a capital, and end with a full stop",
+    ]);
+  });
+
+  test("nothing: other words, other files, and phrases that are right", () => {
+    const right = "print at most this number of items, so that they fit; - reads standard input (default: …)";
+    expect(found(file, `const A = { kind: "text", words: "${right}" };`)).toEqual([]);
+    expect(found(file, 'const A = { words: "so many" };')).toEqual([]);
+    expect(found("packages/cli/src/commands/keep.test.ts", 'const A = { kind: "text", words: "so many" };')).toEqual(
+      [],
+    );
+    expect(found("packages/bench/src/keep.ts", 'const A = { kind: "text", words: "so many" };')).toEqual([]);
+  });
+});
+
+describe("errors", () => {
+  const file = "packages/runtime/src/keep.ts";
+  const form = "begin with a capital, and end with a full stop";
+
+  test.each([
+    ["of a command", 'new CommandError("a_code", "it failed", "Run it again.")'],
+    ["of a location", 'new RadicalError("a_code", "It failed.", `send ${less}`, cause)'],
+    ["as an answer", 'errorBody("a_code", `it failed: ${cause}.`, "Run it again.")'],
+    ["as an object", 'give({ code: "a_code", message: "It failed", hint: "Run it again." })'],
+    ["as a sum", 'new ScaffoldError("it failed: " + cause, HINT)'],
+    ["of two", 'new CloudflareError(429, null, isA ? "It failed." : "too often", "Run it again.")'],
+  ])("%s", (_, expression) => {
+    expect(found(file, `\nthrow ${expression};`)).toEqual([`2: ${form}`]);
+  });
+
+  test("in a constant, in a class of errors, and through the functions that make them", () => {
+    const source = [
+      'const HINT = "run it again";',
+      "class Busy extends RadicalError {",
+      '  constructor(message: string) { super("busy", message, "try it later"); }',
+      "}",
+      "function wrong(text: string) { return inner(text); }",
+      'function inner(text: string) { return new CommandError("usage", text, HINT); }',
+      'throw wrong("the option is wrong");',
+      'throw new Busy("too much at once");',
+    ].join("\n");
+    expect(found(file, source)).toEqual([`3: ${form}`, `1: ${form}`, `7: ${form}`, `8: ${form}`]);
+  });
+
+  test("are held to the words and the length of sentences", () => {
+    const error = (text: string): string => `new CommandError("a", "${text}", "Run it again.")`;
+    expect(found(file, error("The text is no number."))).toEqual(['1: write "is not a", or "has no"']);
+    expect(found(file, error("What was fetched is another file."))).toEqual(["1: begin with the name of the thing"]);
+    expect(found(file, error(TWENTY_SIX))).toEqual(["1: it has 26 words; make sentences of at most 25"]);
+  });
+
+  test("nothing: codes, commands at the end, computed parts, and errors of programs", () => {
+    const right = [
+      'new CommandError("a_code", `${name} failed: ${cause}`, "Install it: npm install wrangler")',
+      'new CommandError("a_code", "--port names a port.", "wrangler shows it. radical dev takes any other one.")',
+      'new CommandError("a_code", message, hint, { exitCode: 2 })',
+      'new Error("the answer lacks a field")',
+      'log("it", "is", "started")',
+    ].join(";\n");
+    expect(found(file, right)).toEqual([]);
+    expect(found("packages/analyzer/src/testing/a.ts", 'new CommandError("a", "it failed", "so")')).toEqual([]);
+  });
+});
+
 describe("debts of older files", () => {
   const finding = { line: 7, sentence: "What is.", words: "begin with the name of the thing" };
 

@@ -19,6 +19,11 @@ export function problemsOfRelease(tag, root) {
       problems.push(`${file} has no "repository": npm compares it with the place that a package is published from.`);
     if (manifest.version !== version) problems.push(`${file} has version ${manifest.version}, not ${version}.`);
   }
+  const { repository } = /** @type {{ repository?: unknown }} */ (
+    JSON.parse(readFileSync(path.join(root, "package.json"), "utf8"))
+  );
+  if (repository === undefined)
+    problems.push(`package.json has no "repository": the site of the documents would have no links to the source.`);
   const changelog = readFileSync(path.join(root, "CHANGELOG.md"), "utf8");
   const heading = changelog.split("\n").find((line) => line.startsWith(`## ${version},`));
   if (heading === undefined) problems.push(`CHANGELOG.md has no section "## ${version}, <date>".`);

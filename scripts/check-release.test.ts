@@ -17,6 +17,7 @@ beforeAll(async () => {
     await mkdir(path.join(root, "packages", name), { recursive: true });
     await writeFile(path.join(root, "packages", name, "package.json"), JSON.stringify({ version, repository: "r" }));
   }
+  await writeFile(path.join(root, "package.json"), '{ "repository": "r" }');
   await writeFile(
     path.join(root, "CHANGELOG.md"),
     "# Changelog\n\n## 0.2.0, 2027-01-31\n\n## 0.1.0, not published yet\n",
@@ -35,6 +36,13 @@ test("npm states the provenance of a package that names its repository", async (
     expect.stringMatching(/^packages\/cli\/package\.json has no "repository"/),
   ]);
   await writeFile(file, JSON.stringify({ version: "0.2.0", repository: "r" }));
+});
+
+test("the site links to the source of a release", async () => {
+  const file = path.join(root, "package.json");
+  await writeFile(file, "{}");
+  expect(problemsOfRelease("v0.2.0", root)).toEqual([expect.stringMatching(/^package\.json has no "repository"/)]);
+  await writeFile(file, '{ "repository": "r" }');
 });
 
 test.each([

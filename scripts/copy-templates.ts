@@ -25,7 +25,8 @@ const { version = "" } = readPackage(SCAFFOLDER);
 rmSync(TO, { recursive: true, force: true });
 for (const name of readdirSync(FROM)) {
   const folder = join(TO, name);
-  // Templates share files by links; an application of one's own has them.
+  // Templates share files by links; an application of one's own has them. Two kinds of files stay copies. Git reads no
+  // `.gitignore` through a link. Radical serves no file that is a link out of `public`, so `_headers` would be missing.
   cpSync(join(FROM, name), folder, {
     recursive: true,
     dereference: true,

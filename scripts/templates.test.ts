@@ -1,6 +1,6 @@
 /** Templates in an editor after their first build: no false errors, in handlers and around them. */
 import { execFile } from "node:child_process";
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
@@ -34,6 +34,31 @@ beforeAll(async () => {
 test("there are templates", () => {
   expect(names).toContain("social");
 });
+
+/** These can't be links: `scripts/copy-templates.ts` says why. */
+const COPIED = [".gitignore", "public/_headers"];
+
+/** Files and folders that a tool or a build leaves. */
+const MADE = new Set(["node_modules", ".radical", "dist", "client.js", "page.js"]);
+
+test("templates have no file twice but those that can't be links", () => {
+  const files = names.flatMap((name) => filesOf(name));
+  expect(files.length).toBeGreaterThan(50);
+  const byContent = Map.groupBy(files, (file) => readFileSync(join(TEMPLATES, file), "utf8"));
+  const twice = [...byContent.values()].filter((same) => same.length > 1).flat();
+  expect(twice.filter((file) => !COPIED.some((copied) => file.endsWith(`/${copied}`)))).toEqual([]);
+});
+
+/** Files of a folder of templates, without links. */
+function filesOf(folder: string): readonly string[] {
+  return readdirSync(join(TEMPLATES, folder), { withFileTypes: true })
+    .filter(({ name }) => !MADE.has(name))
+    .flatMap((entry) => {
+      const path = `${folder}/${entry.name}`;
+      if (entry.isDirectory()) return filesOf(path);
+      return entry.isFile() ? [path] : [];
+    });
+}
 
 test.concurrent.each(
   names.flatMap((name) =>

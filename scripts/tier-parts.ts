@@ -207,6 +207,12 @@ export const PARTS: readonly Part[] = [
     inputs: ["packages/cli/e2e/crash/**"],
   },
   {
+    kind: "cases",
+    name: "charges and refunds",
+    file: "packages/cli/e2e/crash/checkout.e2e.test.ts",
+    inputs: ["packages/cli/e2e/crash/**", "packages/cli/e2e/fixtures/checkout/**"],
+  },
+  {
     kind: "files",
     name: "held leases",
     files: ["packages/cli/e2e/held-leases.e2e.test.ts"],
@@ -224,6 +230,16 @@ export const PARTS: readonly Part[] = [
     name: "workflows of a server process",
     files: ["packages/lvi-server/e2e/workflows.e2e.test.ts"],
     inputs: [...STORAGE, "packages/lvi-server/src/{execution,http}/**", "packages/wasm-host/src/**"],
+  },
+  {
+    kind: "files",
+    name: "workflows over builds",
+    files: ["packages/cli/e2e/workflow-builds.e2e.test.ts"],
+    inputs: [
+      "packages/cli/src/dev/**",
+      "packages/lvi-server/src/{core,execution,storage}/**",
+      "packages/{local,wasm-host}/src/**",
+    ],
   },
   {
     kind: "files",

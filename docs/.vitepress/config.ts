@@ -6,15 +6,17 @@ import { defineConfig } from "vitepress";
 import { llmsFull, llmsIndex } from "../../scripts/docs/llms.ts";
 import { anchorsOf, slugOf } from "../../scripts/docs/markdown.ts";
 import { DOCS, allPages, readPage, sections, siteFile } from "../../scripts/docs/pages.ts";
+import { repositoryPage } from "../../scripts/docs/repository.ts";
 
 const README = /(^|\/)README\.md(?=#|$)/;
 
 /** These sections of the side bar are shut at first: few who use Radical read them. */
 const SHUT = new Set(["Internals", "Measurements", "Decisions"]);
 
-/** Where the site is built, if that says where its source is to be seen, as a runner of GitHub Actions does. */
-const { GITHUB_SERVER_URL: server, GITHUB_REPOSITORY: repository } = process.env;
-const repositoryUrl = server !== undefined && repository !== undefined ? `${server}/${repository}` : null;
+const manifest = JSON.parse(readFileSync(path.join(DOCS, "../package.json"), "utf8")) as {
+  readonly repository?: string;
+};
+const repositoryUrl = repositoryPage(process.env, manifest);
 
 function linkOf(page: string): string {
   return `/${siteFile(page).replace(/(?:index)?\.md$/, "")}`;

@@ -20,6 +20,28 @@ test("no document has a broken link", () => {
   expect(brokenLinks(documents, tree)).toEqual([]);
 });
 
+test("each picture is on a page", () => {
+  const texts = [...globSync("docs/**/*.md", { cwd: ROOT }), "README.md"].map((file) =>
+    readFileSync(path.join(ROOT, file), "utf8"),
+  );
+  const pictures = globSync("pictures/*.{svg,webp,png}", { cwd: path.join(ROOT, "docs") });
+  expect(pictures.length).toBeGreaterThan(10);
+  expect(pictures.filter((picture) => !texts.some((text) => text.includes(picture)))).toEqual([]);
+});
+
+test("only pages of measurements have tables with dates and loads", () => {
+  // Decisions are dated by their nature.
+  const pages = globSync("docs/**/*.md", {
+    cwd: ROOT,
+    exclude: ["docs/internals/measurements/**", "docs/decisions/**"],
+  });
+  const found = pages.filter((page) =>
+    /\bload(?: of)? \d|\bmeasured\b[^.\n]* on 20\d\d-|^\| 20\d\d-/m.test(readFileSync(path.join(ROOT, page), "utf8")),
+  );
+  expect(pages.length).toBeGreaterThan(50);
+  expect(found).toEqual([]);
+});
+
 test("each page has its place in the sidebar", () => {
   expect(
     sections()

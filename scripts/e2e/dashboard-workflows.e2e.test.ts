@@ -185,7 +185,7 @@ test("answers of a service get lost by order: the step tells its attempts, its t
   await find(workflow);
   const charge = page.locator(timelineRow("service charge"));
   await charge.locator("text=/attempts? failed/").waitFor();
-  expect(await charge.textContent()).toContain("charge fails, as radical dev was told");
+  expect(await charge.textContent()).toContain("charge fails, because radical dev orders its failures.");
   await charge.locator('button:text-is("Its task")').click();
   await page.waitForSelector('section[aria-label="One task"] code:text-is("ordered_failure")');
   await page.keyboard.press("h");

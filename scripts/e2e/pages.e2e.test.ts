@@ -102,6 +102,16 @@ async function faultsOf(page: Page): Promise<readonly string[]> {
   return faults;
 }
 
+/** The colour of the dot beside the last call, in light, if the call had taken this path. */
+async function dotOf(page: Page, path: string): Promise<string> {
+  await page.emulateMedia({ colorScheme: "light" });
+  return page.evaluate<string>(`(() => {
+    const told = document.querySelector(".strip .path");
+    told.className = "path ${path}";
+    return getComputedStyle(told, "::before").backgroundColor;
+  })()`);
+}
+
 for (const template of TEMPLATES)
   test(
     `${template}: axe finds nothing in any view, light and dark, and a phone is wide enough`,
@@ -116,6 +126,8 @@ for (const template of TEMPLATES)
             expect({ ...view, faults: await faultsOf(page) }).toEqual({ ...view, faults: [] });
           }
         }
+        // Blue is "here" in all templates, and in the dashboard.
+        for (const path of ["leased", "speculative"]) expect(await dotOf(page, path)).toBe("rgb(10, 98, 204)");
       });
     },
   );

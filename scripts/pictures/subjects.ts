@@ -1,10 +1,8 @@
-/** The pages that pictures show: the dashboard, the home page of the documents, and the pages of the templates. */
+/** The pages that pictures show: the dashboard, and the pages of the templates. */
 import { globSync } from "node:fs";
 import path from "node:path";
 import type { Browser, Locator, Page } from "playwright-core";
-import { createServer } from "vitepress";
 import { startTestApp } from "../../packages/cli/src/testing.ts";
-import { DOCS } from "../docs/pages.ts";
 import { inWindow, type Screen, shoot } from "./shots.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
@@ -22,27 +20,9 @@ const ROW = '[role="option"]';
 
 /** All pictures, by the name that `pnpm pictures` takes. */
 export const SUBJECTS: Readonly<Record<string, (browser: Browser) => Promise<void>>> = {
-  home,
   dashboard,
   ...Object.fromEntries(TEMPLATES.map((name) => [name, (browser: Browser) => template(browser, name)])),
 };
-
-async function home(browser: Browser): Promise<void> {
-  const site = await createServer(DOCS, { host: "127.0.0.1" });
-  await site.listen();
-  const [url = ""] = site.resolvedUrls?.local ?? [];
-  try {
-    for (const screen of SCREENS)
-      await inWindow(browser, screen, async (page) => {
-        await page.goto(url);
-        await page.locator("h1").waitFor();
-        await settled(page);
-        await shoot(page, `home-${screen}`);
-      });
-  } finally {
-    await site.close();
-  }
-}
 
 async function dashboard(browser: Browser): Promise<void> {
   const app = await startTestApp({ project: projectOf("social"), seeded: true, locations: LOCATIONS });

@@ -47,23 +47,29 @@ export async function askPrimary(
     const cause = error instanceof Error && error.cause !== undefined ? `: ${messageOf(error.cause)}` : "";
     throw new PrimaryError(
       "primary_not_reached",
-      `the LVI server was not reached at ${url}: ${messageOf(error)}${cause}`,
+      `The LVI server was not reached at ${url}: ${messageOf(error)}${cause}`,
       "See that it runs and that this machine reaches it.",
     );
   }
   if (response.ok) return response;
   const { code = "", message = "", hint = "" } = errorOf((await response.text()).slice(0, 2_000));
-  const words = `the LVI server at ${url} answered ${response.status} ${terminalText(message)}`.trimEnd();
+  const said = terminalText(message).trim();
+  const words = `The LVI server at ${url} answered ${response.status}${said === "" ? "." : `: ${said}`}`;
   if (code === "unauthorized")
-    throw new PrimaryError("primary_refused_key", words, `${terminalText(hint)}. The key here is "${key.id}".`, code);
+    throw new PrimaryError(
+      "primary_refused_key",
+      words,
+      `${asSentence(terminalText(hint))} The key here is "${key.id}".`,
+      code,
+    );
   if (code === "not_serving" || code === "not_leading")
     throw new PrimaryError(
       "primary_not_serving",
       words,
-      "see /readyz and the log of the servers of this storage",
+      "See /readyz and the log of the servers of this storage.",
       code,
     );
-  throw new PrimaryError("primary_failed", words, "see the log of the LVI server", code === "" ? null : code);
+  throw new PrimaryError("primary_failed", words, "See the log of the LVI server.", code === "" ? null : code);
 }
 
 /** The lines of an answer that goes on, without those that only say that it does. It ends when the connection does. */
@@ -82,6 +88,11 @@ interface ErrorTold {
   readonly code?: string;
   readonly message?: string;
   readonly hint?: string;
+}
+
+/** A hint of an earlier release has no full stop. */
+function asSentence(text: string): string {
+  return text.replace(/[^.]$/, "$&.");
 }
 
 /** As far as the text is the body of an error. */

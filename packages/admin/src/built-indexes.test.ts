@@ -26,7 +26,7 @@ test("an index that can't be built is an error that lists the items", async () =
   const waiting = untilIndexesBuilt({ indexes: ["users=email"], ask: () => Promise.resolve([STOPPED]) });
   await expect(waiting).rejects.toMatchObject({
     message:
-      "the index users=email can't be built: some items of users can't be indexed as they are\n" +
+      "The index users=email can't be built: some items of users can't be indexed as they are.\n" +
       '  email "ann@example.org": the keys u1, u2 and 1 more',
   });
 });

@@ -51,10 +51,10 @@ function stoppedBy({ name, faults }: IndexStatus): CommandError {
   const { table = "", fields = [], unique = false } = indexOf(name) ?? {};
   const listed = faults.slice(0, LISTED).map((fault) => `  ${lineOf(fields, fault)}`);
   if (faults.length > LISTED) listed.push(`  and ${faults.length - LISTED} more`);
-  const message = `the index ${name} can't be built: some items of ${table} can't be indexed as they are\n${listed.join("\n")}`;
+  const message = `The index ${name} can't be built: some items of ${table} can't be indexed as they are.\n${listed.join("\n")}`;
   const hint = unique
-    ? `change or delete all but one of the items of each line, such as with radical data delete ${table} <key>, and run the command again`
-    : `make ${fields.join(", ")} of these items shorter, and run the command again`;
+    ? `Change or delete all but one of the items of each line, and run the command again. radical data delete ${table} <key> deletes one.`
+    : `Make ${fields.join(", ")} of these items shorter, and run the command again.`;
   return new CommandError("index_stopped", message, hint);
 }
 

@@ -93,6 +93,6 @@ function answerOf(outcome: Outcome): { readonly status: number; readonly body: s
     case "abort":
       return { status: outcome.status, body: errorBody(outcome.code, outcome.message, "") };
     case "trap":
-      return { status: 500, body: errorBody("handler_trapped", `the handler failed: ${outcome.message}`, "") };
+      return { status: 500, body: errorBody("handler_trapped", `The handler failed: ${outcome.message}`, "") };
   }
 }

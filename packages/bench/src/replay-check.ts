@@ -88,7 +88,7 @@ function expectedOf(outcome: Outcome): string {
     case "abort":
       return `${outcome.status} ${outcome.code} ${outcome.message}`;
     case "trap":
-      return `500 handler_trapped the handler failed: ${outcome.message}`;
+      return `500 handler_trapped The handler failed: ${outcome.message}`;
   }
 }
 

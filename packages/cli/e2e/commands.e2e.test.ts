@@ -1,4 +1,5 @@
 /** `radical build` and `radical analyze` as processes: what they print, write and exit with. */
+import { existsSync } from "node:fs";
 import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -66,11 +67,8 @@ describe("radical", () => {
   });
 
   test.each([
-    [
-      ["biuld"],
-      /^error Unknown command 'biuld'\.\n\(Did you mean build\?\)\n {2}radical --help shows how it is used\n$/,
-    ],
-    [["build", "--fast"], /^error Unknown option '--fast'\.\n {2}radical build --help shows how it is used\n$/],
+    [["biuld"], /^error Unknown command 'biuld'\.\n\(Did you mean build\?\)\n {2}radical --help shows the usage\.\n$/],
+    [["build", "--fast"], /^error Unknown option '--fast'\.\n {2}radical build --help shows the usage\.\n$/],
     [["dev", "--port", "http"], /--port must be an integer from 0 to 65535, and is "http"\./],
     [[], /Usage: radical \[options\] \[command\]/],
     [["data", "get", "users"], /Missing required argument 'key'/],
@@ -84,6 +82,17 @@ describe("radical", () => {
     expect(stdout).toBe("");
     expect(stderr).toMatch(message);
   });
+
+  test.each([["list"], ["export"]])(
+    "data %s of a database that is not there: exit code 2, and nothing is made",
+    async (verb) => {
+      const file = join(good.folder, "mistyped.sqlite");
+      const args = ["data", verb, "--project", good.folder, "--storage", `sqlite:${file}`];
+      const { code, stdout, stderr } = await radical(args);
+      expect([code, stdout, stderr]).toEqual([2, "", expect.stringContaining(`There is no database ${file}.`)]);
+      expect(existsSync(file)).toBe(false);
+    },
+  );
 
   test("a location of the name that --central takes: exit code 2", async () => {
     const args = ["dev", "--project", good.folder, "--locations", "central=5", "--central"];

@@ -2,7 +2,7 @@
  * `radical deploy` with a primary of the developer's own: the real command and the real wrangler against a fake of Cloudflare's API,
  * and what was uploaded is then run in workerd against a real LVI server.
  */
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -615,6 +615,15 @@ describe("radical secrets", () => {
     expect(half).toBe(publicKeyText(key!));
     expect([...parseKeys(given.server).administration.keys()]).toEqual([key!.id]);
     expect(() => parseKeys(`${given.RADICAL_KEYS},${given.RADICAL_ADMIN_KEYS}`)).toThrow("private half");
+    const out = join(state, "my-keys.json");
+    const filed = await radical(["secrets", "new-keys", "--out", out], {});
+    expect([filed.code, filed.stdout, filed.stderr]).toEqual([0, "", expect.stringContaining(out)]);
+    const written = JSON.parse(await readFile(out, "utf8")) as typeof given;
+    expect(parseKeys(written.server).locations.size).toBe(1);
+    expect((await stat(out)).mode & 0o777).toBe(0o600);
+    const again = await radical(["secrets", "new-keys", "--out", out, "--json"], {});
+    expect([again.code, again.stdout]).toEqual([2, expect.stringContaining("is there already")]);
+    expect(JSON.parse(await readFile(out, "utf8"))).toEqual(written);
     const one = await radical(["secrets", "new-keys", "--kind", "administration"], {});
     expect(one.stdout).toMatch(
       /^# .*\n(a[0-9a-f]{8}):ed25519:[0-9a-f]{64}\n# .*\nRADICAL_ADMIN_KEYS=\1:ed25519-private:[0-9a-f]{64}\n$/,
@@ -875,7 +884,7 @@ describe("radical doctor of a deployment", () => {
     await server.stop();
     expect(await problems("production")).toMatchObject([
       ["primary", expect.stringMatching(/^the LVI server at \S+ was not reached/)],
-      ["locations", expect.stringContaining("the primary did not answer")],
+      ["locations", expect.stringContaining("The primary did not answer")],
     ]);
   });
 });

@@ -73,7 +73,7 @@ test("a save whose types stored items do not fit is refused, and so is the next 
 
   await project.write("handlers/notes.ts", notes("words: i32 = 1"));
   const next = await start("--accept-misfits");
-  const words = "the handler failed: notes/5c67, field lines[0].words: expected an integer, found text";
+  const words = "The handler failed: notes/5c67, field lines[0].words: expected an integer, found text";
   // The cache has the item; another one has not, and asks the primary.
   expect(await call(next.url, "count", "A")).toEqual([500, expect.stringMatching(/^(speculative|leased)$/), words]);
   expect(await call(next.url, "count", "B")).toEqual([500, "near-storage", words]);

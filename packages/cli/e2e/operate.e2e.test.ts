@@ -257,7 +257,7 @@ describe.runIf(parts.includes("tail and doctor"))("radical doctor", () => {
       const { code, stdout } = await doctor();
       expect(code).toBe(1);
       expect(stdout).toMatch(
-        /^✗ The location near: the primary did not answer: .*\n✗ The location far: the primary did not answer: .*\n$/,
+        /^✗ The location near: The primary did not answer: .*\n✗ The location far: The primary did not answer: .*\n$/,
       );
       // The page about it shows the same of other locations.
       const shown = await readFile(new URL("../../../docs/examples/output/doctor.txt", import.meta.url), "utf8");

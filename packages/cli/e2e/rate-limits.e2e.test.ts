@@ -54,8 +54,8 @@ test("a caller over the limit is told when to come again, and nothing of the req
     {
       error: {
         code: "rate_limited",
-        message: "too many requests of this caller",
-        hint: "try again after 60 s",
+        message: "This caller has sent too many requests.",
+        hint: "Try again after 60 s.",
       },
     },
   ]);
@@ -70,14 +70,14 @@ test("a limit comes before the body: an argument that is wrong is not read", asy
   );
   expect(before.length).toBeGreaterThanOrEqual(MOST_OF_WRITER);
   expect(before.every(({ status }) => status === 400)).toBe(true);
-  expect(await limited.json()).toMatchObject({ error: { message: "too many requests of this caller" } });
+  expect(await limited.json()).toMatchObject({ error: { message: "This caller has sent too many requests." } });
 });
 
 test("an address that tries tokens is refused before they are looked at", async () => {
   const { before, limited } = await untilLimited(MOST_OF_ADDRESS, () => send("192.0.2.2", "count", "guess", {}));
   expect(before.length).toBeGreaterThanOrEqual(MOST_OF_ADDRESS);
   expect(before.every(({ status }) => status === 401)).toBe(true);
-  expect(await limited.json()).toMatchObject({ error: { message: "too many requests of this address" } });
+  expect(await limited.json()).toMatchObject({ error: { message: "This address has sent too many requests." } });
 });
 
 test("the Worker's types are right", async () => {

@@ -2,14 +2,6 @@
  * The drill: a storage is set back to an earlier state under a deployment whose locations live on, with what they have cached. Real
  * servers, a real workerd, and the command. DynamoDB Local keeps no past of its tables, so the test keeps the state of a time.
  */
-import {
-  CreateTableCommand,
-  DescribeTableCommand,
-  DynamoDBClient,
-  PutItemCommand,
-  ScanCommand,
-  type AttributeValue,
-} from "@aws-sdk/client-dynamodb";
 import { randomUUID } from "node:crypto";
 import { readdirSync } from "node:fs";
 import { rm } from "node:fs/promises";
@@ -26,6 +18,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { type Application, buildApplication, Deployment, LOCATIONS } from "./crash/deployment.ts";
 import { dynamoDb, newTables, SQLITE } from "./crash/storages.ts";
 import { type Finished, radical } from "./radical-process.ts";
+import { COPIED, Past } from "./tables-past.ts";
 
 const TIMEOUT_MS = 300_000;
 /** Less than the test has: what it has started is stopped. */
@@ -179,68 +172,6 @@ test(
   TIMEOUT_MS,
 );
 
-type Items = readonly Record<string, AttributeValue>[];
-
-/** Tables of DynamoDB Local with a past of one state. */
-class Past {
-  readonly #client: DynamoDBClient;
-  readonly #kept = new Map<string, Items>();
-
-  constructor(endpoint: string) {
-    // Its credentials are those of the environment.
-    this.#client = new DynamoDBClient({ endpoint });
-  }
-
-  async keep(names: readonly string[]): Promise<void> {
-    for (const name of names) this.#kept.set(name, await this.#all(name));
-  }
-
-  kept(name: string): Items {
-    return this.#kept.get(name) ?? [];
-  }
-
-  async restore(from: string, to: string): Promise<void> {
-    const { Table } = await this.#client.send(new DescribeTableCommand({ TableName: from }));
-    const indexes = Table?.LocalSecondaryIndexes?.map(({ IndexName, KeySchema, Projection }) => ({
-      IndexName,
-      KeySchema,
-      Projection,
-    }));
-    await this.#client.send(
-      new CreateTableCommand({
-        TableName: to,
-        AttributeDefinitions: Table?.AttributeDefinitions,
-        KeySchema: Table?.KeySchema,
-        ...(indexes === undefined ? {} : { LocalSecondaryIndexes: indexes }),
-        BillingMode: "PAY_PER_REQUEST",
-      }),
-    );
-    for (const item of this.kept(from)) await this.#client.send(new PutItemCommand({ TableName: to, Item: item }));
-  }
-
-  async put(table: string, item: Record<string, AttributeValue>): Promise<void> {
-    await this.#client.send(new PutItemCommand({ TableName: table, Item: item }));
-  }
-
-  async #all(name: string): Promise<Items> {
-    const items: Record<string, AttributeValue>[] = [];
-    let from: Record<string, AttributeValue> | undefined;
-    do {
-      const page = await this.#client.send(
-        new ScanCommand({ TableName: name, ConsistentRead: true, ExclusiveStartKey: from }),
-      );
-      items.push(...(page.Items ?? []));
-      from = page.LastEvaluatedKey;
-    } while (from !== undefined);
-    return items;
-  }
-
-  close(): void {
-    this.#client.destroy();
-  }
-}
-
-const COPIED = ["items", "executions", "parts", "overflow", "meta"];
 const AT_MS = Date.UTC(2026, 10, 27, 14);
 
 describe.skipIf(!hasDynamoDbLocal())("on DynamoDB", () => {
@@ -315,6 +246,7 @@ describe.skipIf(!hasDynamoDbLocal())("on DynamoDB", () => {
 
         // The same once more changes nothing: the tables that were taken over serve.
         succeeded(await command(["restore", "--from", restored, "--yes"]));
+        expect(await backups.restoreTo(AT_MS, () => undefined)).toBe(restored);
         expect(await counted(deployment, "kept", HERE)).toBe(5);
 
         // A restore of restored tables: nobody serves those before they are taken over either.
@@ -332,6 +264,12 @@ describe.skipIf(!hasDynamoDbLocal())("on DynamoDB", () => {
         expect(await counted(deployment, "only", THERE)).toBe(0);
         expect(await counted(deployment, "lost", THERE)).toBe(1);
         expect(await incremented(deployment, "kept", THERE)).toBe(6);
+
+        // The tables of that time have the writes that were made in them since.
+        await expect(backups.restoreTo(AT_MS, () => undefined)).rejects.toThrow(
+          `The tables ${restored}-* have been served since they were restored`,
+        );
+        expect(await counted(deployment, "kept", HERE)).toBe(6);
         expect(deployment.alarms).toEqual([]);
       }),
     TIMEOUT_MS,

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import generated from "@opentelemetry/otlp-transformer/build/src/generated/root.js";
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
-import { type RadicalDev, radicalDev } from "./radical-process.ts";
+import { createProject, type RadicalDev, radicalDev, type TemporaryProject } from "./radical-process.ts";
 
 const PROJECT = fileURLToPath(new URL("../../../templates/minimal", import.meta.url));
 const CLIENT = "00f067aa0ba902b7";
@@ -61,6 +61,9 @@ const headers: string[] = [];
 /** The services whose spans it did not take. */
 const untaken = new Set<string>();
 let dev: RadicalDev;
+/** Its halves both draw half of the traces, whatever callers say. */
+let drawing: RadicalDev;
+let project: TemporaryProject;
 
 beforeAll(async () => {
   collector = createServer((request, response) => {
@@ -81,9 +84,26 @@ beforeAll(async () => {
   });
   await new Promise<void>((resolve) => collector.listen(0, "127.0.0.1", resolve));
   const { port } = collector.address() as AddressInfo;
-  dev = await radicalDev(PROJECT, ["--no-watch"], {
+  const variables = {
     OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
     OTEL_EXPORTER_OTLP_HEADERS: "api-key=of%20mine",
+  };
+  dev = await radicalDev(PROJECT, ["--no-watch"], variables);
+  project = await createProject({
+    "radical.config.ts": 'export default { name: "marks", dev: { locations: { A: 0 } } };\n',
+    "handlers/mark.ts": `import { Table } from "@radical/sdk";
+
+const marks = new Table<string>("marks");
+
+export function mark(name: string): void {
+  marks.put(name, "|");
+}
+`,
+  });
+  drawing = await radicalDev(project.folder, ["--no-watch"], {
+    ...variables,
+    OTEL_TRACES_SAMPLER: "traceidratio",
+    OTEL_TRACES_SAMPLER_ARG: "0.5",
   });
 });
 beforeEach(() => {
@@ -92,29 +112,33 @@ beforeEach(() => {
   untaken.clear();
 });
 afterAll(async () => {
-  dev?.child.kill("SIGINT");
-  await dev?.closed;
+  for (const one of [dev, drawing]) one?.child.kill("SIGINT");
+  await Promise.all([dev?.closed, drawing?.closed]);
+  await project?.remove();
   collector?.closeAllConnections();
   collector?.close();
 });
 
 function spans(traceId: string): readonly Received[] {
+  return received().filter((span) => span.traceId === traceId);
+}
+
+function received(): readonly Received[] {
   return bodies
     .flatMap(({ resourceSpans }) => resourceSpans)
     .flatMap(({ resource, scopeSpans }) => {
       const service = valueOf(resource, "service.name");
       return scopeSpans.flatMap((scope) => scope.spans.map((span) => ({ ...span, service })));
-    })
-    .filter((span) => span.traceId === traceId);
+    });
 }
 
 function valueOf({ attributes = [] }: Attributes, key: string): string {
   return attributes.find((one) => one.key === key)?.value.stringValue ?? "";
 }
 
-async function call(handler: string, args: object, traceparent: string | null): Promise<Response> {
+async function call(handler: string, args: object, traceparent: string | null, at = dev): Promise<Response> {
   const more: Record<string, string> = traceparent === null ? {} : { traceparent };
-  return fetch(`${dev.url}/api/${handler}`, {
+  return fetch(`${at.url}/api/${handler}`, {
     method: "POST",
     headers: { "content-type": "application/json", ...more },
     body: JSON.stringify(args),
@@ -192,6 +216,34 @@ test("a request without a trace begins one; one that its client does not sample 
   expect(found.filter(({ parentSpanId }) => parentSpanId === undefined)).toHaveLength(1);
   // Both halves have told what came later. The primary tells in order.
   expect(spans(unsampled)).toEqual([]);
+});
+
+test("a sampler that passes over the caller draws both halves of a request, or none", async () => {
+  const marked = async (trace: string | null): Promise<string> => {
+    const response = await call("mark", { name: "x" }, trace, drawing);
+    expect(response.status).toBe(200);
+    return response.headers.get("x-radical-execution")!.replace("execution-", "");
+  };
+  const executions: string[] = [];
+  // oxlint-disable-next-line no-await-in-loop -- so many at once that a location loses no spans: one
+  while (executions.length < 40) executions.push(await marked(null));
+  const left = await marked(`00-4bf92f3577b34da6a3ceffffffffffff-${CLIENT}-01`);
+  const last = await marked(`00-4bf92f3577b34da6a3ce000000000000-${CLIENT}-00`);
+  // The primary may be asked twice for one of them.
+  const of = (service: string): ReadonlySet<string> =>
+    new Set(
+      received()
+        .filter((span) => span.kind === 2 && span.service === service)
+        .map((span) => valueOf(span, "radical.execution"))
+        .filter((execution) => [...executions, left, last].includes(execution)),
+    );
+  const both = await vi.waitUntil(() => {
+    const [location, primary] = [of("radical-location"), of("radical-primary")];
+    const agree = location.size === primary.size && [...location].every((execution) => primary.has(execution));
+    return agree && location.has(last) ? location : null;
+  }, SOON);
+  expect(both).not.toContain(left);
+  expect(both.size).toBeLessThan(executions.length);
 });
 
 test("a collector that is away, or slow, takes nothing from any request", async () => {

@@ -63,10 +63,10 @@ export function radicalProgram(): Program {
     ],
     notes: `The output has no colours when it is not a terminal, or when NO_COLOR is set.`,
     exitCodes: [
-      "it worked",
-      "it did not: the handlers have errors, or the application could not start",
-      "nothing was done: wrong usage, or a configuration that can't be used",
-      "it worked, but with --strict: the set of some handler is neither sliced nor given",
+      "the command did its work",
+      "the command failed: the handlers have errors, for example, or the application could not start",
+      "nothing was done: the usage is wrong, or the configuration can't be used",
+      "the command did its work, and with --strict: a handler is neither sliced nor given",
     ],
     examples: [
       ["radical dev", "run the application here, with simulated locations"],

@@ -52,7 +52,7 @@ test.each([
   [["3"], "Too many arguments. Expected 0 arguments but got 1: 3."],
 ])("%s is wrong", (args, message) => {
   const line = readCommandLine(COMMAND, args);
-  expect(line).toMatchObject({ hint: "pnpm count --help shows how it is used" });
+  expect(line).toMatchObject({ hint: "pnpm count --help shows the usage." });
   expect("hint" in line && problemText(line)).toContain(message);
 });
 
@@ -267,7 +267,7 @@ test.each([
   const line = readProgramLine(PROGRAM, args);
   expect("hint" in line && [problemText(line), line.hint]).toEqual([
     expect.stringContaining(message),
-    `${path} --help shows how it is used`,
+    `${path} --help shows the usage.`,
   ]);
 });
 

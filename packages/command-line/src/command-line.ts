@@ -153,7 +153,7 @@ class Reading {
     } catch (error) {
       if (!(error instanceof CommanderError)) throw error;
       if (error.exitCode === 0) return { kind: "answer", text: this.out };
-      const hint = `${this.#path} --help shows how it is used`;
+      const hint = `${this.#path} --help shows the usage.`;
       if (error.code === "commander.help")
         return { kind: "misuse", message: `The command is missing.\n\n${this.#help.trim()}`, hint };
       return { kind: "misuse", message: sentenceOf(error.message), hint };
@@ -363,7 +363,7 @@ function valuesOf({ options, environment }: Command<Options>, parser: Parser, pa
       }
     }
   }
-  if (wrong.size > 0) return { kind: "wrong", wrong, given, values, hint: `${path} --help shows how it is used` };
+  if (wrong.size > 0) return { kind: "wrong", wrong, given, values, hint: `${path} --help shows the usage.` };
   return { kind: "values", values, given };
 }
 
@@ -430,6 +430,6 @@ export function problemText(problem: Problem): string {
 
 /** Tells a problem that the command found by itself, and ends the process with exit code 2. */
 export function wrongOption({ name }: Pick<Command<Options>, "name">, message: string): never {
-  process.stderr.write(`error ${message}\n  ${name} --help shows how it is used\n`);
+  process.stderr.write(`error ${message}\n  ${name} --help shows the usage.\n`);
   process.exit(2);
 }

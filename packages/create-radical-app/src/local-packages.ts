@@ -26,7 +26,10 @@ export async function findLocalPackages(folder: string): Promise<LocalPackages> 
       found.set(`@radical/${match[1].slice("radical-".length)}`, resolve(join(folder, file)));
   }
   if (found.size === 0)
-    throw new ScaffoldError(`there are no packed @radical packages in ${folder}`, "fill it with `pnpm run pack:all`");
+    throw new ScaffoldError(
+      `The folder ${folder} has no packed @radical packages.`,
+      "Fill it with `pnpm run pack:all`.",
+    );
   return found;
 }
 

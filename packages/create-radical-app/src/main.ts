@@ -34,8 +34,8 @@ Make a new Radical application. [dir] is its folder, whose name becomes the appl
 
 Options:
   -t, --template <name>  ${TEMPLATES.map(({ name }) => name).join(" or ")} (default: ${DEFAULT_TEMPLATE})
-  --pm <name>            the package manager: ${PACKAGE_MANAGERS.join(", ")} (default: the one that runs this)
-  -y, --yes              ask nothing
+  --pm <name>            package manager: ${PACKAGE_MANAGERS.join(", ")} (default: the one that runs this command)
+  -y, --yes              ask no questions
   --no-install           don't install the dependencies
   --no-git               don't make a git repository
   --packages <folder>    take the @radical packages from the tarballs in this folder
@@ -45,14 +45,14 @@ Options:
 Templates:
 ${TEMPLATES.map(({ name, description }) => `  ${name.padEnd(8)} ${description}`).join("\n")}
 
-On a terminal it asks for what is not given; elsewhere, and with -y, it takes the defaults. The application has a git repository
+On a terminal it asks for missing values; elsewhere, and with -y, it takes the defaults. The application has a git repository
 with a first commit (not inside another repository), and a workflow of GitHub Actions that runs its tests. Ctrl-C takes back
 all that was made.
 
 Exit codes:
   0    the application is there
   1    something failed on the way, for example npm install
-  2    nothing was done: wrong usage, or a folder that can't be used
+  2    nothing was done: the usage is wrong, or the folder can't be used
   130  Ctrl-C: nothing was made
 
 Examples:
@@ -63,7 +63,7 @@ Examples:
   $ create-radical-app my-app --packages ../radical/packed
 `;
 
-const SEE_HELP = "create-radical-app --help shows how it is used";
+const SEE_HELP = "create-radical-app --help shows the usage.";
 
 type Options = ReturnType<typeof parse>["values"];
 
@@ -101,7 +101,8 @@ async function main(args: readonly string[]): Promise<void> {
     process.stdout.write(`${(JSON.parse(manifest) as { readonly version: string }).version}\n`);
     return;
   }
-  if (positionals.length > 1) throw new ScaffoldError(`one folder, not ${positionals.length}`, SEE_HELP);
+  if (positionals.length > 1)
+    throw new ScaffoldError(`The command takes one folder, and got ${positionals.length}.`, SEE_HELP);
   await run(positionals[0], values);
 }
 
@@ -201,7 +202,7 @@ async function ask(directory: string | undefined, manager: PackageManager, optio
     }));
   if (isCancel(chosenDirectory)) return null;
   const problem = await problemOfDirectory(chosenDirectory);
-  if (problem !== null) throw new ScaffoldError(problem, "choose another folder");
+  if (problem !== null) throw new ScaffoldError(problem, "Choose another folder.");
   const template =
     options.template ??
     (await select({

@@ -10,7 +10,7 @@ export function packageManagerOf(name: string): PackageManager {
   const found = PACKAGE_MANAGERS.find((candidate) => candidate === name);
   if (found !== undefined) return found;
   throw new ScaffoldError(
-    `there is no package manager "${name}" here`,
+    `The package manager "${name}" is not supported.`,
     `--pm takes one of ${PACKAGE_MANAGERS.join(", ")}`,
   );
 }
@@ -27,8 +27,8 @@ export async function versionOf(manager: PackageManager, { signal }: ProgramOpti
   const version = output.trim().split("\n").at(-1) ?? "";
   if (code === 0 && /^\d+\./.test(version)) return version;
   throw new ScaffoldError(
-    code === null ? `${manager} is not installed` : `${manager} --version failed: ${output.trim()}`,
-    `install ${manager}, or choose another package manager with --pm`,
+    code === null ? `${manager} is not installed.` : `${manager} --version failed: ${output.trim()}`,
+    `Install ${manager}, or choose another package manager with --pm.`,
   );
 }
 
@@ -44,8 +44,8 @@ export function isLateNode(version: string): boolean {
 export function checkNode(manager: PackageManager, node: string): void {
   if (manager !== "yarn" || isLateNode(node)) return;
   throw new ScaffoldError(
-    `Yarn runs scripts with its own Node, which is ${node} here, and Radical needs Node ${LEAST_NODE_MAJOR}`,
-    `start Yarn with Node ${LEAST_NODE_MAJOR} or later, or choose npm, pnpm or bun with --pm: they run the Node that the application brings`,
+    `Yarn runs scripts with its own Node, which is ${node} here, and Radical needs Node ${LEAST_NODE_MAJOR}.`,
+    `Start Yarn with Node ${LEAST_NODE_MAJOR} or later. Or choose npm, pnpm or bun with --pm: they run the Node that the application brings.`,
   );
 }
 
@@ -61,8 +61,8 @@ export async function install(manager: PackageManager, directory: string, { sign
   const { code, output } = await runProgram(manager, INSTALL[manager], { cwd: directory, signal });
   if (code === 0) return;
   throw new ScaffoldError(
-    code === null ? `${manager} is not installed` : `${manager} install failed:\n${output.trim()}`,
-    `the application is in ${directory}: repeat \`${manager} install\` there`,
+    code === null ? `${manager} is not installed.` : `${manager} install failed:\n${output.trim()}`,
+    `The application is in ${directory}: repeat \`${manager} install\` there.`,
   );
 }
 

@@ -88,12 +88,12 @@ export async function scaffold(options: ScaffoldOptions): Promise<Scaffolded> {
   const { directory, template } = options;
   if (!TEMPLATES.some(({ name }) => name === template)) {
     throw new ScaffoldError(
-      `there is no template "${template}"`,
-      `the templates are: ${TEMPLATES.map(({ name }) => name).join(", ")}`,
+      `The template "${template}" does not exist.`,
+      `Name one of these: ${TEMPLATES.map(({ name }) => name).join(", ")}.`,
     );
   }
   const problem = await problemOfDirectory(directory);
-  if (problem !== null) throw new ScaffoldError(problem, "choose another folder");
+  if (problem !== null) throw new ScaffoldError(problem, "Choose another folder.");
 
   const path = resolve(directory);
   const firstMade = await mkdir(path, { recursive: true });

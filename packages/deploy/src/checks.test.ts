@@ -21,7 +21,7 @@ test("a static file that Cloudflare would refuse ends it before anything is chan
   await truncate(large, 26 * 1024 * 1024);
   await expect(check()).rejects.toMatchObject({
     code: "static_files_too_large",
-    message: "static files may have 25.0 MB each at Cloudflare: videos/long.mp4 (26.0 MB)",
+    message: "Cloudflare takes static files of at most 25.0 MB each. These are larger: videos/long.mp4 (26.0 MB).",
   });
   await writeFile(join(folder, ".assetsignore"), "videos/\n");
   await check();

@@ -48,7 +48,7 @@ export async function checkedBuild(project: Project, isStrict: boolean, colours:
     if (isStrict && fallen.length > 0) {
       throw new CommandError(
         "strict",
-        `deploy.strict is set, and these handlers are neither sliced nor given: ${fallen.map(({ name }) => name).join(", ")}.`,
+        `The option deploy.strict is set, and these handlers are neither sliced nor given: ${fallen.map(({ name }) => name).join(", ")}.`,
         "See `radical analyze --explain`, or leave out strict.",
         { exitCode: EXIT_FALLBACK },
       );
@@ -103,9 +103,9 @@ export async function checkedFiles(files: readonly StaticFile[]): Promise<number
   throw new CommandError(
     "static_files_too_large",
     large.length === 0
-      ? `there are ${files.length} static files; Cloudflare takes ${MAX_FILES}`
-      : `static files may have ${megabytes(MAX_FILE_BYTES)} each at Cloudflare: ${large.join(", ")}`,
-    `serve them from elsewhere, R2 for example, or leave them out: a file ${IGNORE_FILE} in their folder names what is not uploaded`,
+      ? `The application has ${files.length} static files, and Cloudflare takes ${MAX_FILES}.`
+      : `Cloudflare takes static files of at most ${megabytes(MAX_FILE_BYTES)} each. These are larger: ${large.join(", ")}.`,
+    `Serve them from elsewhere, R2 for example, or leave them out: a file ${IGNORE_FILE} in their folder names them.`,
   );
 }
 

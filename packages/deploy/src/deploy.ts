@@ -27,6 +27,7 @@ import {
   signingKey,
 } from "./primary/primary-deployment.ts";
 import { primaryNames } from "./primary/names.ts";
+import { serverVariables } from "./primary/server-variables.ts";
 import { template } from "./primary/template.ts";
 import type { PrimaryHalf } from "./primary-half.ts";
 import { unaskedNote } from "./quotas.ts";
@@ -385,6 +386,7 @@ function settingsOf({
     shellAccess: aws.shellAccess ?? DEFAULT_PRIMARY_SETTINGS.shellAccess,
     tables: aws.tables?.[environment] ?? DEFAULT_PRIMARY_SETTINGS.tables,
     readLeaseMs,
+    server: serverVariables(aws.server ?? {}),
     application,
     environment,
     region: region ?? configured.region,

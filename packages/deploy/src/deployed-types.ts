@@ -46,4 +46,4 @@ export async function checkDeployedTypes(options: DeployedTypesOptions): Promise
     );
 }
 
-const HINT = `${NEW_FIELD}: a handler can fill it from the old one. If no stored item has such a value, go on with ${ACCEPT_OPTION}: a handler that reads an item which does not fit fails`;
+const HINT = `${NEW_FIELD}: a handler can fill it from the old one. If no stored item has such a value, go on with ${ACCEPT_OPTION}: a handler that reads an item which does not fit fails then.`;

@@ -76,21 +76,21 @@ export function readFaultChange(json: unknown, locations: readonly string[]): Fa
     switch (field) {
       case "primaryDown":
       case "dropFollowups":
-        if (typeof value !== "boolean") throw wrong(`${field} must be true or false.`);
+        if (typeof value !== "boolean") throw wrong(`The field ${field} must be true or false.`);
         change[field] = value;
         break;
       case "distances":
         change[field] = readDistances(value, locations);
         break;
       case "killServer":
-        if (value !== true) throw wrong("killServer must be true.");
+        if (value !== true) throw wrong("The field killServer must be true.");
         change[field] = value;
         break;
       case "partitioned":
       case "wipeCaches": {
         const named: unknown = value === "all" ? locations : value;
         if (!Array.isArray(named) || !named.every((name) => locations.includes(name as string)))
-          throw wrong(`${field} must be "all" or a list of locations, which are: ${locations.join(", ")}.`);
+          throw wrong(`The field ${field} must be "all" or a list of locations, which are: ${locations.join(", ")}.`);
         change[field] = named;
         break;
       }
@@ -106,16 +106,16 @@ const BOUNDS: Readonly<Record<string, number>> = { roundTripMs: MAX_ROUND_TRIP_M
 function readDistances(json: unknown, locations: readonly string[]): Readonly<Record<string, DistanceChange>> {
   const example = '{"JP": {"roundTripMs": 200, "lossPercent": 1}}';
   if (typeof json !== "object" || json === null || Array.isArray(json))
-    throw wrong(`distances must be like ${example}.`);
+    throw wrong(`The field distances must be like ${example}.`);
   for (const [name, distance] of Object.entries(json) as [string, unknown][]) {
     if (!locations.includes(name))
-      throw wrong(`distances names "${name}". The locations are: ${locations.join(", ")}.`);
-    if (typeof distance !== "object" || distance === null) throw wrong(`distances must be like ${example}.`);
+      throw wrong(`The field distances names "${name}". The locations are: ${locations.join(", ")}.`);
+    if (typeof distance !== "object" || distance === null) throw wrong(`The field distances must be like ${example}.`);
     for (const [part, value] of Object.entries(distance) as [string, unknown][]) {
       const most = Object.hasOwn(BOUNDS, part) ? BOUNDS[part] : undefined;
       if (most === undefined) throw wrong(`A distance has roundTripMs and lossPercent, and no "${part}".`);
       if (typeof value !== "number" || !(value >= 0 && value <= most))
-        throw wrong(`${part} of ${name} must be a number from 0 to ${most}.`);
+        throw wrong(`The field ${part} of ${name} must be a number from 0 to ${most}.`);
     }
   }
   return json as Readonly<Record<string, DistanceChange>>;

@@ -45,8 +45,8 @@ function toLocation(request: Request, env: RouterEnv): Response | Promise<Respon
   }
   const error = new RadicalError(
     "unknown_location",
-    `there is no location "${wanted}"`,
-    `set ${LOCATION_HEADER} to one of: ${env.LOCATIONS.join(", ")}`,
+    `The location "${wanted}" does not exist.`,
+    `Set ${LOCATION_HEADER} to one of these: ${env.LOCATIONS.join(", ")}.`,
   );
   return new Response(error.toBody(), {
     status: error.status,

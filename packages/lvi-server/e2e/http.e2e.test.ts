@@ -535,6 +535,8 @@ describe("administration", () => {
     const body = Buffer.from(JSON.stringify(alarm));
     expect((await client.send("POST", ALARMS_PATH, body)).status).toBe(200);
     expect(await counted()).toBe(before + 1);
+    // A location sends it again if it has no answer, and so may others who have read it.
+    expect((await client.send("POST", ALARMS_PATH, body)).status).toBe(200);
     expect((await fetch(`${server.url}${ALARMS_PATH}`, { method: "POST", body })).status).toBe(401);
     for (const wrong of [{ alarm: "other" }, { execution: "1" }, { module: 1 }, { handler: "" }, { location: null }]) {
       const refused = await client.send("POST", ALARMS_PATH, Buffer.from(JSON.stringify({ ...alarm, ...wrong })));
@@ -663,7 +665,7 @@ describe("who may speak", () => {
       const again = await client.send(method, path, bytes, signing);
       expect([again.status, await again.json()]).toEqual([
         401,
-        { error: expect.objectContaining({ message: "this request was answered before" }) as unknown },
+        { error: expect.objectContaining({ message: "This request was answered before." }) as unknown },
       ]);
       // A stranger can't use up the nonce of another.
       const fresh = captured();
@@ -753,7 +755,7 @@ describe("who may speak", () => {
       const { error } = (await response.json()) as { readonly error: { readonly message: string } };
       expect([response.status, error.message]).toEqual([
         401,
-        `"${KEY_ID}" is the key of a location, and this path is for administration`,
+        `"${KEY_ID}" is the key of a location, and this path is for administration.`,
       ]);
     });
 
@@ -762,7 +764,7 @@ describe("who may speak", () => {
       const { error } = (await response.json()) as { readonly error: { readonly message: string } };
       expect([response.status, error.message]).toEqual([
         401,
-        `"${ADMIN_ID}" is an administration key, and this path is for locations`,
+        `"${ADMIN_ID}" is an administration key, and this path is for locations.`,
       ]);
     });
 

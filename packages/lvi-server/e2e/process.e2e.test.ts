@@ -80,7 +80,7 @@ function commitOf(reply: LviReply): CommitId {
 /** On this machine alone, or on DynamoDB: the short tier draws one. */
 const parts = drawn("server processes", hasDynamoDbLocal() ? ["here", "dynamodb"] : ["here"], 1);
 const isHere = parts.includes("here");
-/** The moments of a kill, of which it draws two. */
+/** The moments of a kill, of which it draws one too. */
 const moments = drawn("server processes", ["told", "told, location dead", "not told", "any"], 1);
 /** The option of a test that leaves its moment out. */
 const at = (moment: string): { readonly skip: boolean } => ({ skip: !moments.includes(moment) });

@@ -221,12 +221,12 @@ describe("a key of locations administers nothing", () => {
     const put = await thief.send("PUT", `${MODULES_PATH}${hash}?aside=yes`, encodeModuleContent(aside));
     expect(put.status).toBe(204);
     const asked = thief.requestOf("increment", "a", null, { module: hash });
-    await expect(thief.lvi(asked)).rejects.toThrow(/^401: .*the module is for administration/);
+    await expect(thief.lvi(asked)).rejects.toThrow(/^401: .*The module is for administration/);
     // It is known as such after a restart, too.
     await server.kill("SIGKILL");
     await start();
     const again = thief.requestOf("increment", "a", null, { module: hash });
-    await expect(thief.lvi(again)).rejects.toThrow(/^401: .*the module is for administration/);
+    await expect(thief.lvi(again)).rejects.toThrow(/^401: .*The module is for administration/);
     const bytes = encodeLviRequest(thief.requestOf("increment", "a", null, { module: hash }));
     expect((await thief.send("POST", DATA_PATH, bytes)).status).toBe(200);
     expect((await thief.send("POST", DATA_PATH, bytes, { as: "location" })).status).toBe(401);

@@ -2,32 +2,24 @@
  * Workflows on real servers and real storages: servers that are killed wherever something of a workflow is on its way, and what a
  * workflow costs.
  */
+import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { createInterface } from "node:readline";
 import { type ExecutionId, type LviReply, taskIdOf } from "@radical/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CREDENTIALS, type DynamoDbLocal, hasDynamoDbLocal, startDynamoDbLocal } from "./dynamodb/dynamodb-local.ts";
 import { dynamoStorage, sqliteStorage, type StorageUnderTest } from "./storage-under-test.ts";
 import { TestClient } from "./test-client.ts";
 import type { TestModule } from "./test-module.ts";
-import { type ServerProcess, startProcess } from "./test-process.ts";
+import { type ServerProcess, spawnServer, startProcess } from "./test-process.ts";
+import { WORKFLOW_FAILPOINTS } from "./workflow-failpoints.ts";
 import { workflowModule } from "./workflow-module.ts";
 
-const FAILPOINTS = [
-  "storage.workflow-unsent",
-  "storage.workflow-stored",
-  "storage.entry-unsent",
-  "storage.entry-stored",
-  "storage.arrival-unsent",
-  "storage.arrival-stored",
-  "storage.workflow-end-unsent",
-  "storage.workflow-ended",
-  "run.activation-unsent",
-  "run.activated",
-  "run.task-unsent",
-  "run.task-ended",
-];
+const FAILPOINTS = [...WORKFLOW_FAILPOINTS, "run.task-unsent", "run.task-ended"];
+/** Those that a starting server reaches, if it finds workflows. */
+const AT_START = /-read$/;
 const TIMEOUT_MS = 300_000;
 
 let folder: string;
@@ -100,23 +92,45 @@ async function killedAt(server: ServerProcess, failpoint: string, work: () => Pr
   return isReached;
 }
 
+/** Whether a server that starts on this storage has come to the failpoint, where it is killed. Nobody asks it for anything. */
+async function killedAtStart(storage: StorageUnderTest, failpoint: string): Promise<boolean> {
+  const child = spawnServer(["--log-level", "error", ...storage.args], { RADICAL_FAILPOINT: failpoint });
+  const exit = once(child, "exit");
+  for await (const line of createInterface(child.stdout!)) {
+    const { event, name } = JSON.parse(line) as { readonly event?: string; readonly name?: string };
+    if (event !== "failpoint" || name !== failpoint) continue;
+    child.kill("SIGKILL");
+    await exit;
+    return true;
+  }
+  return false;
+}
+
 const KINDS = hasDynamoDbLocal() ? (["sqlite", "dynamodb"] as const) : (["sqlite"] as const);
 
 describe.each(KINDS)("on %s", (kind) => {
-  test.each(FAILPOINTS)(
+  test.each(FAILPOINTS.filter((name) => kind === "sqlite" || !name.startsWith("sqlite.")))(
     "a server that is killed at %s loses no step and doubles none",
     { timeout: TIMEOUT_MS },
     async (failpoint) => {
       const storage = storageOf(kind);
-      // The second time, so that something is under way.
+      const isAtStart = AT_START.test(failpoint);
+      // The third time, so that something is under way.
       const time = failpoint.startsWith("storage.workflow") ? 1 : 3;
-      const first = await startProcess(storage.args, { RADICAL_FAILPOINT: `${failpoint}:${time}` });
+      const armed = isAtStart ? "storage.entry-stored:5" : `${failpoint}:${time}`;
+      const first = await startProcess(storage.args, { RADICAL_FAILPOINT: armed });
       const client = new TestClient(first.url, module);
       await client.register();
-      const isReached = await killedAt(first, failpoint, () =>
+      const [reached = ""] = armed.split(":");
+      const isReached = await killedAt(first, reached, () =>
         Promise.all([ended(client, idOf(1), "journey", "good"), ended(client, idOf(2), "journey", "bad")]),
       );
       expect(isReached).toBe(true);
+      if (isAtStart) {
+        // One successor after the other dies before it has heard what it owes.
+        expect(await killedAtStart(storage, failpoint)).toBe(true);
+        expect(await killedAtStart(storage, failpoint)).toBe(true);
+      }
       const second = await startProcess(storage.args);
       try {
         const again = new TestClient(second.url, module);

@@ -322,7 +322,7 @@ describe("the end", () => {
     driver.tell({ kind: "drain" });
     expect(told).toEqual(["none waits", "A answered"]);
     driver.close();
-    expect(told.slice(2)).toEqual(["B failed: this server has stopped", "all answered"]);
+    expect(told.slice(2)).toEqual(["B failed: This server has stopped.", "all answered"]);
     expect(halts).toEqual([]);
   });
 });

@@ -742,8 +742,8 @@ function commitIdIn(record: IntentRecord): string {
   }
 }
 
-const STOPPED = "this server has stopped";
-const RUN_OUT = "the leadership of this server has run out";
+const STOPPED = "This server has stopped.";
+const RUN_OUT = "The leadership of this server has run out.";
 const NEXT = "Ask the next server, or this one later, under the same execution id.";
 
 function endedBecause(reason: string): Ended {

@@ -129,6 +129,9 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 /** Most who take samples at once. */
 const MAX_SAMPLE_TAKERS = 4;
 
+/** Most executions that are remembered as those that an alarm was given for. */
+const MOST_ALARMED = 10_000;
+
 /** An operator's command that takes samples. */
 export interface SampleTaker {
   /** Null: so many had to be left out. */
@@ -142,6 +145,8 @@ export class Engine {
   readonly #driver: Driver;
   readonly #collector: NodeJS.Timeout;
   readonly #effectsWatch: EffectsWatch;
+  /** Executions that a location has given the alarm for, in the order in which it came. */
+  readonly #alarmed = new Set<ExecutionId>();
   #timer: NodeJS.Timeout | undefined = undefined;
   readonly #moduleChanges = new Map<ModuleHash, Promise<void>>();
   /** The walk over dead tasks that is under way, or the last one. */
@@ -291,8 +296,12 @@ export class Engine {
     this.#driver.heard(heard, asker);
   }
 
-  /** Of a location: the primary has not seen it. */
+  /** Of a location: the primary has not seen it. The same one that is sent again changes nothing. */
   alarm({ execution, module, handler, location }: LocationAlarm): void {
+    if (this.#alarmed.has(execution)) return;
+    this.#alarmed.add(execution);
+    const [oldest] = this.#alarmed;
+    if (this.#alarmed.size > MOST_ALARMED && oldest !== undefined) this.#alarmed.delete(oldest);
     const detail = `the handler "${handler}" must not write, because the request is a GET; the location ${location} has ended it before it wrote`;
     this.#note({ name: "wrote_on_get_alarm", executionId: execution, module, handler, detail });
   }

@@ -91,8 +91,8 @@ export class Lives implements LifeObserver {
   begin(request: LviRequest, context: TraceContext | null = null): boolean {
     const isWanted = ++this.#count >= this.#every;
     if (isWanted) this.#count = 0;
-    const isTraced = this.#traces?.has(context) === true;
-    if (!isWanted && !isTraced) return false;
+    const trace = this.#traces?.placeOf(context) ?? null;
+    if (!isWanted && trace === null) return false;
     const { monotonicMs, wallMs } = this.#now();
     if (monotonicMs >= this.#sliceEndsAtMs) {
       this.#sliceEndsAtMs = monotonicMs + SLICE_MS;
@@ -100,7 +100,7 @@ export class Lives implements LifeObserver {
     }
     if (++this.#begunInSlice > MAX_BEGUN_IN_SLICE) {
       if (isWanted) this.#leftOut++;
-      if (isTraced) this.#traces?.leftOut();
+      if (trace !== null) this.#traces?.leftOut();
       return false;
     }
     const { executionId } = request;
@@ -108,7 +108,7 @@ export class Lives implements LifeObserver {
     this.#begun.set(executionId, {
       request,
       isWanted,
-      trace: isTraced && this.#traces !== null ? this.#traces.placeOf(context) : null,
+      trace,
       atMs: wallMs,
       sinceMs: monotonicMs,
       tookUs: 0,

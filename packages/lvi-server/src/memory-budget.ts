@@ -5,6 +5,7 @@
  */
 import { totalmem } from "node:os";
 import { DEFAULT_CORE_OPTIONS } from "./core/core-options.ts";
+import { MOST_LISTENED_BYTES } from "./http/asked-once.ts";
 
 const MB = 1_048_576;
 
@@ -13,6 +14,9 @@ const DIVIDED = 0.75;
 
 /** Taken by Node and the code of the server without a request. */
 const PROCESS_BYTES = 128 * MB;
+
+/** Taken by the process without its threads: with the questions of listeners that it has answered. */
+const ALONE_BYTES = PROCESS_BYTES + MOST_LISTENED_BYTES;
 
 /** Memory of one handler: the most that an application can configure. */
 const HANDLER_BYTES = 64 * MB;
@@ -107,14 +111,14 @@ export function memoryBudget({ bytes, origin }: ProcessMemory, wishes: MemoryWis
   const divided = Math.floor(bytes * DIVIDED);
   const leastThread = HANDLER_BYTES + LEAST_HEAP_BYTES + LEAST_SENT_BYTES;
   const workers =
-    wishes.workers ?? workersWithin(wishes.coreWorkers, (divided - PROCESS_BYTES) * MOST_OF_THREADS, leastThread);
+    wishes.workers ?? workersWithin(wishes.coreWorkers, (divided - ALONE_BYTES) * MOST_OF_THREADS, leastThread);
   const threads = threadsOf(workers);
 
   const parts = partsFor(locationBytes);
   const sum = (of: keyof Part): number => PART_NAMES.reduce((all, name) => all + parts[name][of], 0);
   const least = sum("least") + threads * (LEAST_SENT_BYTES + LEAST_HEAP_BYTES);
   const most = sum("most") + threads * (MOST_SENT_BYTES + USUAL_HEAP_BYTES);
-  const fixed = PROCESS_BYTES + threads * HANDLER_BYTES;
+  const fixed = ALONE_BYTES + threads * HANDLER_BYTES;
   const spare = divided - fixed - least;
   if (spare < 0) throw tooSmall({ bytes, origin }, (fixed + least) / DIVIDED, workers);
 
@@ -132,7 +136,7 @@ export function memoryBudget({ bytes, origin }: ProcessMemory, wishes: MemoryWis
     workers,
     heapBytes,
     sentBytes,
-    boundBytes: PROCESS_BYTES + data + threads * (HANDLER_BYTES + heapBytes + sentBytes),
+    boundBytes: ALONE_BYTES + data + threads * (HANDLER_BYTES + heapBytes + sentBytes),
   };
 }
 

@@ -117,7 +117,7 @@ test("keys come from the environment or from a file", () => {
   const wrong = (texts: Texts, sources: KeySources): string => wordsOf(line(texts, sources));
   expect(wrong({}, keys(undefined))).toMatch(/^RADICAL_KEYS: there is no key/);
   expect(wrong({ keysFile: "keys" }, keys(undefined))).toMatch(/^The file of keys "keys": can't be read: no such file/);
-  expect(wrong({ keysFile: "keys" }, keys(undefined, "a"))).toMatch(/^The file of keys "keys": .*not hexadecimal/);
+  expect(wrong({ keysFile: "keys" }, keys(undefined, "a"))).toMatch(/^The file of keys "keys": .*key 1 is neither/);
   expect(wrong({ keysFile: "keys" }, keys(KEY, KEY))).toMatch(/Give one of them/);
 });
 

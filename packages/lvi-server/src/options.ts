@@ -55,7 +55,7 @@ export const SETTINGS = {
   },
   giveUpUnreadable: {
     kind: "switch",
-    words: "start although the keys of promised calls are lost, and give the writes of these calls up",
+    words: "start even if the keys of promised calls are lost, and give up the writes of these calls",
   },
   workers: {
     kind: "number",
@@ -69,7 +69,7 @@ export const SETTINGS = {
     default: 5_000,
     least: 1,
     most: 3_600_000,
-    words: "after which a handler is re-executed in place of its followup",
+    words: "time after which a handler is re-executed in place of its followup",
   },
   executionLimitMs: {
     kind: "number",
@@ -85,7 +85,7 @@ export const SETTINGS = {
     default: 500,
     least: 1,
     most: 3_600_000,
-    words: "how long a handler may go on when others wait for a worker",
+    words: "longest run of a handler while others wait for a worker",
   },
   leaseMs: {
     kind: "number",
@@ -93,7 +93,7 @@ export const SETTINGS = {
     default: 5_000,
     least: 100,
     most: 600_000,
-    words: "after which another server on the same storage takes over from one that does not answer",
+    words: "time after which another server on the same storage takes over from one that does not answer",
   },
   readLeaseMs: {
     kind: "number",
@@ -102,19 +102,19 @@ export const SETTINGS = {
     least: 0,
     most: MAX_READ_LEASE_MS,
     words:
-      "how long a location may answer reads by a lease without asking again; a write waits so long for a location that is cut off. 0: no leases",
+      "time for which a location may answer reads by a lease without asking again; a write waits for this time when a location is cut off. 0: no leases",
   },
   advertise: {
     kind: "text",
     placeholder: "url",
-    words: "where locations reach this server; servers that wait for leadership tell whoever asks them",
+    words: "URL at which locations reach this server; servers that wait for leadership name it in their answers",
     parse: reachableUrl,
   },
   deployment: {
     kind: "text",
     placeholder: "name",
     words:
-      "name of this deployment, <application>-<environment>: questions of commands that are to another one are refused (default: any is answered)",
+      "name of this deployment, <application>-<environment>; the server refuses commands that ask another deployment (default: it answers all)",
     parse: deploymentOf,
   },
   tunnel: {
@@ -136,7 +136,8 @@ export const SETTINGS = {
     default: 86_400_000,
     least: 900_000,
     most: 31_536_000_000,
-    words: "how long it is known that a request was carried out, and its outcome kept if the client chose the key",
+    words:
+      "time for which the server remembers that a request was carried out, and keeps its outcome if the client chose the key",
   },
   outcomeRetentionMs: {
     kind: "number",
@@ -145,7 +146,7 @@ export const SETTINGS = {
     least: 0,
     most: 31_536_000_000,
     words:
-      "how long other outcomes are kept; a location repeats a request for ten minutes at most, and is refused after this time",
+      "time for which other outcomes are kept; a location repeats a request for ten minutes at most, and is refused after this time",
   },
   moduleRetentionMs: {
     kind: "number",
@@ -153,7 +154,7 @@ export const SETTINGS = {
     default: 604_800_000,
     least: 3_600_000,
     most: 315_360_000_000,
-    words: "how long a module is kept that no location asks for, while others are asked for",
+    words: "time for which a module is kept that no location asks for, while they ask for others",
   },
   collectIntervalMs: {
     kind: "number",
@@ -161,7 +162,7 @@ export const SETTINGS = {
     default: 60_000,
     least: 100,
     most: 86_400_000,
-    words: "how often what was kept long enough is collected",
+    words: "time between two collections of records that were kept long enough",
   },
   drainMs: {
     kind: "number",
@@ -225,7 +226,7 @@ export const SETTINGS = {
     least: 16,
     most: 16_777_216,
     words:
-      "memory in MiB that the process may take, which it divides among all that it keeps (default: that of its control group, or of the machine)",
+      "memory in MiB that the process may take, and divides among its parts (default: the memory of its control group, or of the machine)",
   },
   shedDelayMs: {
     kind: "number",
@@ -233,7 +234,8 @@ export const SETTINGS = {
     default: 500,
     least: 0,
     most: 3_600_000,
-    words: "delay of the event loop, beyond which new requests are refused until it is well again. 0: they never are",
+    words:
+      "delay of the event loop beyond which the server refuses new requests, until the delay has sunk. 0: it refuses none",
   },
   metricsNamespace: {
     kind: "text",
@@ -248,7 +250,7 @@ export const SETTINGS = {
     default: 60_000,
     least: 100,
     most: 3_600_000,
-    words: "how often the server looks at itself, warns, and writes the line of metrics",
+    words: "time between two looks of the server at itself, at which it warns, and writes the line of metrics",
   },
   otlp: {
     kind: "text",
@@ -272,7 +274,7 @@ export const SETTINGS = {
     least: 0,
     most: MAX_AHEAD_MS,
     words:
-      "by how much the time of tasks is ahead of this machine's at the start; a signed request may then move it on. For tests only (default: nobody moves time)",
+      "lead of the time of tasks over this machine's at the start; a signed request may then move it on. For tests only (default: time can't be moved)",
   },
   exitWithParent: { kind: "switch", words: "stop when standard input ends" },
 } as const satisfies CommandOptions;
@@ -344,7 +346,7 @@ function serverCommand(version: string): Command<typeof SETTINGS> {
   return {
     name: "radical-lvi-server",
     words:
-      "The primary of a Radical application: validates, locks and stores write intents, and runs handlers near storage.",
+      "the primary of a Radical application: validates, locks and stores write intents, and runs handlers near storage",
     version,
     environment: ENVIRONMENT,
     options: SETTINGS,

@@ -484,7 +484,7 @@ describe("time", () => {
     hear();
     expect(said).toEqual([]);
     world.pass(TERM_MS / 4);
-    const refused = "the leadership of this server has run out";
+    const refused = "The leadership of this server has run out.";
     expect(said).toEqual([refused]);
     hear();
     expect(said).toEqual([refused, refused]);

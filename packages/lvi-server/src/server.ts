@@ -510,8 +510,8 @@ function checkAbi({ abi }: ModuleContent, schema: SchemaState | null): void {
   if (schema === null || abi <= schema.abi) return;
   throw new RadicalError(
     "upgrade_not_finished",
-    `the module has ABI version ${abi}, and the storage has schema ${schema.written}, whose servers run versions up to ${schema.abi}`,
-    "finish the upgrade first, after which no earlier release can serve: radical deploy --finalize",
+    `The module has ABI version ${abi}, and the storage has schema ${schema.written}, whose servers run versions up to ${schema.abi}.`,
+    "Finish the upgrade first, after which no earlier release can serve: radical deploy --finalize",
   );
 }
 
@@ -545,7 +545,7 @@ async function quietSecond(quiet: QuietTimes | null, log: Log): Promise<QuietSec
   } catch (error) {
     if (!(error instanceof StorageError)) throw error;
     log.warn("writes_not_paused", { reason: error.message, tookMs: tookMs() });
-    throw new RadicalError("primary_busy", error.message, "run the command again");
+    throw new RadicalError("primary_busy", error.message, "Run the command again.");
   }
 }
 

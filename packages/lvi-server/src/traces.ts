@@ -4,7 +4,7 @@
  */
 import { randomFillSync } from "node:crypto";
 import {
-  hasSpans,
+  enterTrace,
   type Life,
   otlpBody,
   type OtlpResource,
@@ -12,7 +12,6 @@ import {
   type TraceContext,
   type TracedLife,
   type TracePlace,
-  tracePlaceOf,
 } from "@radical/protocol";
 import type { Log } from "./log.ts";
 import { withoutQuery } from "./options.ts";
@@ -65,14 +64,9 @@ export class Traces {
     return { told: this.#told, lost: this.#lost };
   }
 
-  /** Whether an execution has spans whose request has that context. */
-  has(context: TraceContext | null): boolean {
-    return hasSpans(context, this.#options, Math.random);
-  }
-
-  /** Where they stand. */
-  placeOf(context: TraceContext | null): TracePlace {
-    return tracePlaceOf(context, newId);
+  /** Where the spans of an execution stand whose request has that context. Null: it has none. */
+  placeOf(context: TraceContext | null): TracePlace | null {
+    return enterTrace(context, this.#options, newId).place;
   }
 
   /** An execution was drawn, and its life is not kept. */

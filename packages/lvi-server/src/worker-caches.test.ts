@@ -97,12 +97,16 @@ test("an answer that never ends is not read to its end", async () => {
   await expect(ordered(origin)).rejects.toMatchObject({
     code: "worker_unreachable",
     message: expect.stringContaining("the answer has more than 1048576 bytes") as unknown,
+    hint: expect.stringContaining("must hand /api/-/caches to radical.fetch") as unknown,
   });
 });
 
 test("a Worker that is not there, or not known", async () => {
   const origin = await worker(() => [200, PURGED]);
   await new Promise((resolve) => server!.close(resolve));
-  await expect(ordered(origin)).rejects.toMatchObject({ code: "worker_unreachable" });
+  await expect(ordered(origin)).rejects.toMatchObject({
+    code: "worker_unreachable",
+    hint: "See that it is deployed there.",
+  });
   await expect(ordered(null)).rejects.toMatchObject({ hint: expect.stringContaining("--url") as unknown });
 });

@@ -15,7 +15,7 @@ import {
 } from "@radical/protocol";
 import type { HmacKey } from "./http/hmac.ts";
 import type { KeyRing } from "./http/keys.ts";
-import { readWorkerAnswer } from "./worker-answer.ts";
+import { AnswerTooLongError, readWorkerAnswer } from "./worker-answer.ts";
 
 /** Less than the time that a command waits. */
 const TIMEOUT_MS = 25_000;
@@ -31,8 +31,8 @@ export async function orderCaches(
   if (origin === null)
     throw new RadicalError(
       "worker_unreachable",
-      "the server was not told where the application's Worker is",
-      "name it: radical cache purge --url https://app.example.com",
+      "The server was not told where the application's Worker is.",
+      "Name its origin: radical cache purge --url https://app.example.com",
     );
   const body = new TextEncoder().encode(JSON.stringify(order));
   let refused = "the server has no key";
@@ -42,7 +42,7 @@ export async function orderCaches(
     if (asked.kind === "answered") return asked.answer;
     refused = asked.words;
   }
-  throw unreachable(origin, refused, "give the Worker and its primary the same key, and set their clocks");
+  throw unreachable(origin, refused, "Give the Worker and its primary the same key, and set their clocks.");
 }
 
 type Asked =
@@ -76,7 +76,11 @@ async function ask(
     text = new TextDecoder().decode(await readWorkerAnswer(response));
   } catch (error) {
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-    throw unreachable(origin, cause instanceof Error ? cause.message : String(cause), "see that it is deployed there");
+    const hint =
+      error instanceof AnswerTooLongError
+        ? "The answer is longer than any of Radical. See that the address is the Worker's. If the Worker is a class, it must hand /api/-/caches to radical.fetch."
+        : "See that it is deployed there.";
+    throw unreachable(origin, cause instanceof Error ? cause.message : String(cause), hint);
   }
   const json = jsonIn(text);
   const answer = status === 200 ? cacheAnswerIn(json) : null;
@@ -87,7 +91,7 @@ async function ask(
   throw unreachable(
     origin,
     `it answers ${words}`,
-    "the Worker must have this release, and hand /api/-/caches to radical.fetch if it is a class; else try again",
+    "Deploy the Worker with this release. If it is a class, it must hand /api/-/caches to radical.fetch. Else try again.",
   );
 }
 
@@ -102,7 +106,7 @@ function jsonIn(text: string): unknown {
 function unreachable(origin: string, words: string, hint: string): RadicalError {
   return new RadicalError(
     "worker_unreachable",
-    `the application's Worker at ${origin} empties no caches: ${words}`,
+    `The application's Worker at ${origin} empties no caches: ${words}`,
     hint,
   );
 }

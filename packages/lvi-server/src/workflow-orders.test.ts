@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { orderEach } from "./workflow-orders.ts";
 
 const IDS = ["a", "b", "c"].map((letter) => letter.repeat(32) as ExecutionId);
-const STOPPED = new RadicalError("not_serving", "this server has stopped", "Ask the next one.");
+const STOPPED = new RadicalError("not_serving", "This server has stopped.", "Ask the next one.");
 
 test("an order tells what has become of each workflow, though the server stops in between", async () => {
   const { results } = await orderEach(IDS, (id, { answered, failed }) => {

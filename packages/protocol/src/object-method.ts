@@ -55,4 +55,4 @@ export function readCallPath(pathname: string): CalledPath | null {
 }
 
 /** The words for an id that no object can have. */
-export const OBJECT_ID_HINT = `the id of an object is text of 1 to ${MAX_KEY_BYTES} UTF-8 bytes, encoded for a URL`;
+export const OBJECT_ID_HINT = `The id of an object is text of 1 to ${MAX_KEY_BYTES} UTF-8 bytes, encoded for a URL.`;

@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
+import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Life } from "./life.ts";
-import { hasSpans, otlpTracesUrl, readOtlp, spansOf, tracePlaceOf, unsampledContext } from "./otlp.ts";
+import { enterTrace, otlpTracesUrl, readOtlp, spansOf } from "./otlp.ts";
 import { type TraceContext, traceContextFrom, traceContextOf } from "./trace-context.ts";
 
 const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
@@ -30,13 +31,13 @@ const LIFE = {
   waited: [["posts/secret", null, 3]],
   fuel: 5,
 } as unknown as Life;
-const place = { traceId: TRACE, spanId: "1".repeat(16), parentId: "2".repeat(16) };
+const PLACE = { traceId: TRACE, spanId: "1".repeat(16), parentId: "2".repeat(16) };
 const NEW_ID = (bytes: number): string => randomBytes(bytes).toString("hex");
 const FIRST_SEND = "4".repeat(16);
 const SEND = "3".repeat(16);
 
 test("an execution is a span below its sender, and what it did are spans below it", () => {
-  const [whole, ...parts] = spansOf({ life: LIFE, place, sendIds: [FIRST_SEND, SEND], status: 200 }, NEW_ID);
+  const [whole, ...parts] = spansOf({ life: LIFE, place: PLACE, sendIds: [FIRST_SEND, SEND], status: 200 }, NEW_ID);
   expect(whole).toMatchObject({
     traceId: TRACE,
     spanId: "1".repeat(16),
@@ -61,7 +62,7 @@ test("an execution is a span below its sender, and what it did are spans below i
 });
 
 test("spans tell how many items there were, and not which", () => {
-  const spans = spansOf({ life: LIFE, place, sendIds: [FIRST_SEND, SEND], status: 200 }, NEW_ID);
+  const spans = spansOf({ life: LIFE, place: PLACE, sendIds: [FIRST_SEND, SEND], status: 200 }, NEW_ID);
   expect(JSON.stringify(spans)).not.toContain("secret");
   expect(spans[0]!.attributes).toContainEqual({ key: "radical.units", value: { intValue: "4" } });
 });
@@ -69,47 +70,99 @@ test("spans tell how many items there were, and not which", () => {
 test("an error of ours is an error; one of the client, at a location, is not", () => {
   const failed = { ...LIFE, code: "busy" };
   const of = (status: number | null): unknown =>
-    spansOf({ life: failed, place, sendIds: [], status }, NEW_ID)[0]!.status;
+    spansOf({ life: failed, place: PLACE, sendIds: [], status }, NEW_ID)[0]!.status;
   expect(of(503)).toEqual({ code: 2 });
   expect(of(404)).toBeUndefined();
   expect(of(null)).toEqual({ code: 2 });
 });
 
-test("the caller decides whether there are spans; without one the part does", () => {
-  const parent = traceContextFrom({ traceId: TRACE, spanId: SEND, sampled: true }, null);
-  const part = (ratio: number) => ({ ratio, followsCaller: true });
-  expect(hasSpans(parent, part(0), () => 0)).toBe(true);
-  expect(hasSpans({ ...parent, sampled: false }, part(1), () => 0)).toBe(false);
-  expect(hasSpans(null, part(0), () => 0)).toBe(false);
-  expect(hasSpans(null, part(0.25), () => 0.249)).toBe(true);
-  expect(hasSpans(null, part(0.25), () => 0.25)).toBe(false);
-  expect(hasSpans(null, part(1), () => 0.999)).toBe(true);
-  expect(tracePlaceOf(parent, NEW_ID)).toMatchObject({ traceId: TRACE, parentId: SEND });
-  const traceId: unknown = expect.stringMatching(/^[0-9a-f]{32}$/);
-  expect(tracePlaceOf(null, NEW_ID)).toMatchObject({ parentId: null, traceId });
+/** The context of a request in a trace whose id ends so. */
+function contextAt(ending: string, sampled: boolean, tracestate: string | null = null): TraceContext {
+  return traceContextFrom({ traceId: TRACE.slice(0, -ending.length) + ending, spanId: SEND, sampled }, tracestate);
+}
+
+/** Each id that it makes ends so. */
+function idsAt(ending: string): (bytes: number) => string {
+  return (bytes) => NEW_ID(bytes).slice(0, -ending.length) + ending;
+}
+
+/** Ends of ids, and whether they are in the first quarter. */
+const QUARTERS = [
+  ["000000000000", true],
+  ["3fffffffffff", true],
+  ["400000000000", false],
+  ["ffffffffffff", false],
+] as const;
+
+test("a sampler that follows the caller does what that says, whatever its part is", () => {
+  const at = (sampled: boolean, ratio: number) =>
+    enterTrace(contextAt(TRACE, sampled), { ratio, followsCaller: true }, NEW_ID);
+  expect(at(true, 0).place).toMatchObject({ traceId: TRACE, parentId: SEND });
+  expect(at(false, 1).place).toBeNull();
 });
 
-test("a sampler that does not follow the caller draws by the trace, so that both halves agree", () => {
-  const at = (ending: string): TraceContext =>
-    traceContextFrom({ traceId: TRACE.slice(0, -12) + ending, spanId: SEND, sampled: ending === "ffffffffffff" }, null);
-  const part = (ratio: number) => ({ ratio, followsCaller: false });
-  const drawn = (ratio: number): readonly boolean[] =>
-    ["000000000000", "3fffffffffff", "400000000000", "ffffffffffff"].map((ending) =>
-      hasSpans(at(ending), part(ratio), () => 0),
-    );
-  expect(drawn(0)).toEqual([false, false, false, false]);
-  expect(drawn(0.25)).toEqual([true, true, false, false]);
-  expect(drawn(1)).toEqual([true, true, true, true]);
+test.each([true, false])(
+  "a trace that begins is drawn by its id, if the sampler follows callers: %s",
+  (followsCaller) => {
+    const at = (ending: string, ratio: number) => enterTrace(null, { ratio, followsCaller }, idsAt(ending));
+    for (const [ending, isDrawn] of QUARTERS) {
+      expect([0, 0.25, 1].map((ratio) => at(ending, ratio).place !== null)).toEqual([false, isDrawn, true]);
+    }
+    const { place, context } = at("000000000000", 0.25);
+    expect(place).toEqual({ traceId: context.traceId, spanId: context.spanId, parentId: null });
+    expect(place!.traceId).toMatch(/^[0-9a-f]{20}0{12}$/);
+  },
+);
+
+test("a sampler that does not follow the caller draws by the trace", () => {
+  for (const [ending, isDrawn] of QUARTERS) {
+    for (const sampled of [true, false]) {
+      const drawn = [0, 0.25, 1].map((ratio) =>
+        enterTrace(contextAt(ending, sampled), { ratio, followsCaller: false }, NEW_ID),
+      );
+      expect(drawn.map(({ place }) => place !== null)).toEqual([false, isDrawn, true]);
+      expect(drawn.map(({ context }) => context.sampled)).toEqual([false, isDrawn, true]);
+    }
+  }
+});
+
+test("both halves have the spans of a request, or none has: with each sampler, each caller, and without one", () => {
+  // Most doubles are next to 0, and would draw nothing.
+  const ratio = fc.nat(1_000).map((thousandths) => thousandths / 1_000);
+  const sampler = fc.record({ ratio, followsCaller: fc.boolean() });
+  // No id is all zeros, which would not be one.
+  const id = (bytes: number): fc.Arbitrary<string> =>
+    fc.uint8Array({ min: 1, minLength: bytes, maxLength: bytes }).map((all) => Buffer.from(all).toString("hex"));
+  const caller = fc.record({ traceId: id(16), spanId: id(8), sampled: fc.boolean() });
+  const halves = fc.property(
+    sampler,
+    fc.option(caller, { freq: 1 }),
+    id(16),
+    id(8),
+    (both, client, traceId, sendId) => {
+      const newId = (bytes: number): string => traceId.slice(0, bytes * 2);
+      const location = enterTrace(client && traceContextFrom(client, null), both, newId);
+      // Each question of an execution with spans is a span of its own.
+      const { sampled, ...at } = location.context;
+      const question = sampled ? traceContextFrom({ ...at, spanId: sendId, sampled }, null) : location.context;
+      const primary = enterTrace(traceContextOf(question.traceparent, null), both, NEW_ID);
+      expect(primary.place !== null).toBe(location.place !== null);
+      if (location.place === null) return;
+      expect(primary.place).toMatchObject({ traceId: location.place.traceId, parentId: sendId });
+    },
+  );
+  fc.assert(halves, { numRuns: 10_000 });
 });
 
 test("a context that is made is one that is read", () => {
-  const none = unsampledContext(null, NEW_ID);
-  expect(traceContextOf(none.traceparent, null)).toEqual(none);
-  const some = traceContextFrom({ traceId: TRACE, spanId: SEND, sampled: true }, "a=1");
+  const none = { ratio: 0, followsCaller: false };
+  const begun = enterTrace(null, none, NEW_ID).context;
+  expect(traceContextOf(begun.traceparent, null)).toEqual(begun);
+  const some = contextAt(TRACE, true, "a=1");
   expect(traceContextOf(some.traceparent, "a=1")).toEqual(some);
-  const off = unsampledContext(some, NEW_ID);
+  const off = enterTrace(some, none, NEW_ID).context;
   expect(off).toMatchObject({ traceId: TRACE, spanId: SEND, sampled: false, tracestate: "a=1" });
-  expect(unsampledContext(off, NEW_ID)).toBe(off);
+  expect(enterTrace(off, none, NEW_ID).context).toBe(off);
 });
 
 test.each([

@@ -168,37 +168,39 @@ function nanoseconds(microseconds: number): string {
   return `${microseconds}000`;
 }
 
+/** An execution in its trace. */
+export interface TraceEntry {
+  /** Null: it has no spans. */
+  readonly place: TracePlace | null;
+  /** For the sides that are asked on its behalf. It has the id by which this side has drawn. */
+  readonly context: TraceContext;
+}
+
 /**
- * Whether an execution has spans whose request has that context. The caller decides, if the target follows it. If it does not, the id
- * of the trace decides, so that all sides with the same part agree. Without a context chance decides. `draw`: a number from 0 to 1,
- * 1 excluded.
+ * Enters the trace of a request with that context; null: a trace begins here. The caller decides whether the execution has spans, if
+ * there is one and the target follows it. Otherwise the id of the trace decides, also that of a trace that begins. So all sides with
+ * the same sampler agree.
  */
-export function hasSpans(
+export function enterTrace(
   context: TraceContext | null,
   { ratio, followsCaller }: Pick<OtlpTarget, "ratio" | "followsCaller">,
-  draw: () => number,
-): boolean {
-  if (context === null) return draw() < ratio;
-  return followsCaller ? context.sampled : fractionOf(context) < ratio;
+  newId: NewId,
+): TraceEntry {
+  const traceId = context?.traceId ?? newId(TRACE_ID_BYTES);
+  const parentId = context?.spanId ?? null;
+  const sampled = followsCaller && context !== null ? context.sampled : fractionOf(traceId) < ratio;
+  if (!sampled && context?.sampled === false) return { place: null, context };
+  // An execution without spans is not between its caller and those that it asks.
+  const spanId = sampled || parentId === null ? newId(SPAN_ID_BYTES) : parentId;
+  return {
+    place: sampled ? { traceId, spanId, parentId } : null,
+    context: traceContextFrom({ traceId, spanId, sampled }, context?.tracestate ?? null),
+  };
 }
 
-/** Random bits of the trace, as a number from 0 to 1, 1 excluded. */
-function fractionOf({ traceId }: TraceContext): number {
+/** Random bits of a trace's id, as a number from 0 to 1, 1 excluded. */
+function fractionOf(traceId: string): number {
   return Number.parseInt(traceId.slice(-12), 16) / 2 ** 48;
-}
-
-/** Where an execution stands that has spans: below the caller, or at the beginning of a trace. */
-export function tracePlaceOf(context: TraceContext | null, newId: NewId): TracePlace {
-  const spanId = newId(SPAN_ID_BYTES);
-  if (context === null) return { traceId: newId(TRACE_ID_BYTES), spanId, parentId: null };
-  return { traceId: context.traceId, spanId, parentId: context.spanId };
-}
-
-/** The context of a request that is to have no spans from here on: that of its caller, or one that is made. */
-export function unsampledContext(context: TraceContext | null, newId: NewId): TraceContext {
-  if (context?.sampled === false) return context;
-  const { traceId, spanId } = context ?? { traceId: newId(TRACE_ID_BYTES), spanId: newId(SPAN_ID_BYTES) };
-  return traceContextFrom({ traceId, spanId, sampled: false }, context?.tracestate ?? null);
 }
 
 /** Origin, path and query; null: it is not the address of a collector. */

@@ -1,9 +1,9 @@
 /** One call of a handler, from its checked input to its reply, and what is left to do then. */
 import {
+  enterTrace,
   type ExecutionId,
   type HandlerManifest,
   type HandlerPlan,
-  hasSpans,
   type Life,
   type LoggedLine,
   type Manifest,
@@ -14,8 +14,6 @@ import {
   traceContextFrom,
   type TracedLife,
   type TracePlace,
-  tracePlaceOf,
-  unsampledContext,
 } from "@radical/protocol";
 import type { HandlerModule } from "@radical/wasm-host";
 import { NO_PLACE, type Place } from "./cache/place.ts";
@@ -108,13 +106,9 @@ export class Exchange {
 
   /** The primary follows what is decided here. */
   #enterTrace(spans: LocationSpans): void {
-    if (!hasSpans(this.#trace, spans.target, Math.random)) {
-      this.#trace = unsampledContext(this.#trace, newId);
-      return;
-    }
-    const place = tracePlaceOf(this.#trace, newId);
-    this.#traced = { place, sendIds: [], spans };
-    this.#trace = traceContextFrom({ ...place, sampled: true }, this.#trace?.tracestate ?? null);
+    const { place, context } = enterTrace(this.#trace, spans.target, newId);
+    this.#trace = context;
+    if (place !== null) this.#traced = { place, sendIds: [], spans };
   }
 
   /** Of the next question to the primary, which is a span of its own. */

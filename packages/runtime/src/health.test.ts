@@ -89,7 +89,7 @@ test("anybody is told that it does not serve, without the words of the primary",
   code = "unknown_module";
   const [status, body] = await ask();
   expect(status).toBeGreaterThanOrEqual(400);
-  expect(body).toMatchObject({ error: { code: "unknown_module", message: "this location does not serve now" } });
+  expect(body).toMatchObject({ error: { code: "unknown_module", message: "This location does not serve now." } });
   expect(JSON.stringify(body)).not.toContain("no such thing");
   // It is remembered as the other answer is.
   const asksOfOne = asked;
@@ -107,7 +107,7 @@ function holding() {
 
 const NOT_KNOWN = [
   503,
-  { error: { code: "primary_unreachable", message: "this location is finding out whether it serves" } },
+  { error: { code: "primary_unreachable", message: "This location is finding out whether it serves." } },
 ];
 
 test("while a round trip is under way, nobody makes another one: 503 at first, then the last answer", async () => {
@@ -144,6 +144,36 @@ test("a round trip that never ends holds up nobody for longer than ten seconds",
   expect(asked).toBe(2);
   lost.answer();
   await lost.told;
+});
+
+/** Asks as somebody who is gone once the primary is asked: its request is cancelled, and never tells its end. */
+function askAndGiveUp(): Promise<"gave up" | readonly [number, unknown]> {
+  held = new Promise(() => undefined);
+  return Promise.race([nextAsked().then(() => "gave up" as const), ask()]);
+}
+
+test("the last answer counts for fifteen seconds", async () => {
+  await ask();
+  vi.setSystemTime(NOW_MS + 5_001);
+  expect(await askAndGiveUp()).toBe("gave up");
+  vi.setSystemTime(NOW_MS + 14_999);
+  expect(await ask()).toEqual([200, { status: "ok" }]);
+  vi.setSystemTime(NOW_MS + 15_000);
+  expect(await ask()).toMatchObject(NOT_KNOWN);
+  expect(asked).toBe(2);
+});
+
+test("a monitor that gives up before each round trip ends is not told 200 through an outage", async () => {
+  await ask();
+  const told = [];
+  for (let atMs = 6_000; atMs <= 3_600_000; atMs += 6_000) {
+    vi.setSystemTime(NOW_MS + atMs);
+    // oxlint-disable-next-line no-await-in-loop -- one after the other
+    told.push(await askAndGiveUp());
+  }
+  // Every other time a round trip that nobody waits for is under way.
+  const pairs = Array.from({ length: 300 }, () => ["gave up", NOT_KNOWN]);
+  expect(told).toMatchObject(["gave up", [200, { status: "ok" }], ...pairs.slice(1).flat()]);
 });
 
 test("a request with the deployment's key asks anew, and is told the rest", async () => {

@@ -40,10 +40,12 @@ const EXECUTION_ID_BYTES = 16;
 const REMEMBERED_MS = 5_000;
 /** For which nobody else asks while a round trip is under way. Its request may be cancelled, and never tell its end. */
 const ASKING_MS = LIMIT_MS;
+/** For which an answer counts at all. Otherwise an outage in which every request that asks is cancelled keeps the answer from before. */
+const COUNTS_MS = REMEMBERED_MS + ASKING_MS;
 const SIGN_AGAIN = "sign with the key that this version of the Worker has: RADICAL_KEYS, or the key of the deployment";
 
 /** The last answer to anybody. Each location of `radical dev` has an isolate of its own. */
-let remembered: { readonly error: RadicalError | null; readonly untilMs: number } | null = null;
+let remembered: { readonly error: RadicalError | null; readonly atMs: number } | null = null;
 
 /** The round trip for anybody that is under way, until a time. A request can't await the promise of another one. Null: there is none. */
 let asking: { readonly untilMs: number } | null = null;
@@ -98,8 +100,8 @@ async function wholeHealth(
 }
 
 /**
- * Whether the location serves, as of some seconds ago at most. While a request finds it out, others get the last answer, which may be
- * older. Throws the RadicalError of a location that does not serve, or does not know it yet.
+ * Whether the location serves, as of five seconds ago at most. While a request finds it out, others get the last answer, which may be
+ * ten seconds older. Throws the RadicalError of a location that does not serve, or has no such answer.
  */
 async function briefHealth(
   settings: Settings,
@@ -107,10 +109,10 @@ async function briefHealth(
   { module }: Manifest,
 ): Promise<Pick<Health, "status">> {
   const nowMs = Date.now();
-  const isFresh = remembered !== null && nowMs < remembered.untilMs;
+  const isFresh = remembered !== null && nowMs < remembered.atMs + REMEMBERED_MS;
   const isAsked = asking !== null && nowMs < asking.untilMs;
   if (!isFresh && !isAsked) await askForAnybody(settings, location, module);
-  if (remembered === null) throw notKnown();
+  if (remembered === null || nowMs >= remembered.atMs + COUNTS_MS) throw notKnown();
   if (remembered.error === null) return { status: "ok" };
   throw remembered.error;
 }
@@ -123,15 +125,15 @@ async function askForAnybody(settings: Settings, location: string, module: Manif
     () => null,
     (failure: unknown) => replyable(failure),
   );
-  remembered = { error, untilMs: Date.now() + REMEMBERED_MS };
+  remembered = { error, atMs: Date.now() };
   if (asking === own) asking = null;
 }
 
 function notKnown(): RadicalError {
   return new RadicalError(
     "primary_unreachable",
-    "this location is finding out whether it serves",
-    "ask again in a second",
+    "This location is finding out whether it serves.",
+    "Ask again in a second.",
   );
 }
 
@@ -140,8 +142,8 @@ function replyable(error: unknown): RadicalError {
   const code = error instanceof RadicalError ? error.code : "internal_error";
   return new RadicalError(
     code,
-    "this location does not serve now",
-    "ask again later; its operator sees more: radical doctor",
+    "This location does not serve now.",
+    "Ask again later. Its operator sees the reason: radical doctor",
   );
 }
 
@@ -183,13 +185,13 @@ async function askEach({ ways, key }: Settings, of: Pick<LviRequest, "module" | 
 /** The fault of an answer; null: it is that of a primary that serves this module. */
 function faultOf(answered: Answered<LviReply>): Error | null {
   if (answered.kind !== "reply")
-    return new RadicalError("primary_unreachable", `the primary did not answer: ${answered.reason}`, "see its log");
+    return new RadicalError("primary_unreachable", `The primary did not answer: ${answered.reason}`, "See its log.");
   const { reply } = answered;
   if (reply.kind !== "refused") return new Error(`the primary answered a handler that is none with ${reply.kind}`);
   const { code, message } = reply;
   if (code === "unknown_handler") return null;
-  if (code === "unknown_module") return new RadicalError(code, message, "register it: radical deploy");
-  return new RadicalError("primary_busy", `the primary refuses requests: ${code}: ${message}`, "see its log");
+  if (code === "unknown_module") return new RadicalError(code, message, "Register it: radical deploy");
+  return new RadicalError("primary_busy", `The primary refuses requests: ${code}: ${message}`, "See its log.");
 }
 
 function deploymentOf({ RADICAL_DEPLOYMENT: text }: HealthEnv): string | null {

@@ -40,7 +40,7 @@ export class LiveStreams {
     if (this.#streams.has(id)) return stream;
     throw new RadicalError(
       "too_many_streams",
-      "the location has as many live queries as it can serve",
+      "The location has as many live queries as it can serve.",
       "Ask again in a while, or ask with GET without the header accept: text/event-stream.",
     );
   }

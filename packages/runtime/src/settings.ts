@@ -139,15 +139,15 @@ function positive(name: string, text: string | undefined, fallback: number): num
 export function missingBinding(name: keyof CacheBindings, expected: string): never {
   throw new RadicalError(
     "internal_error",
-    `the location is not configured: ${name} must be bound to ${expected}`,
-    `bind ${name} for this Worker, or choose another cache in radical.config.ts`,
+    `The location is not configured: ${name} must be bound to ${expected}.`,
+    `Bind ${name} for this Worker, or choose another cache in radical.config.ts.`,
   );
 }
 
 function wrong(name: string, expected: string): RadicalError {
   return new RadicalError(
     "internal_error",
-    `the location is not configured: ${name} must be ${expected}`,
-    `set ${name} for this Worker`,
+    `The location is not configured: ${name} must be ${expected}.`,
+    `Set ${name} for this Worker.`,
   );
 }

@@ -338,10 +338,10 @@ function warnOpen(log: Log, location: string): void {
 function notAllowed(isUnset: boolean): RadicalError {
   return new RadicalError(
     "blob_not_allowed",
-    isUnset ? "this application does not say who may put blobs" : "the application does not allow this upload",
+    isUnset ? "This application does not allow uploads of blobs." : "The application does not allow this upload.",
     isUnset
-      ? "give createRadical the option blobs: { authorize }, in src/worker.ts"
-      : "sign in, or see who may put blobs",
+      ? "Give createRadical the option blobs: { authorize }, in src/worker.ts."
+      : "Sign in as a caller that may put blobs.",
   );
 }
 
@@ -388,8 +388,9 @@ function resultOf({ status, body, headers, repeatKey }: Told): unknown {
   const retryAfter = headers["retry-after"];
   const again = { idempotencyKey: repeatKey, retryAfter: retryAfter === undefined ? null : Number(retryAfter) };
   if (state !== undefined) {
-    const hint = "the workflow goes on: call it again with the idempotencyKey of this error, and it is the same one";
-    throw new CallError(503, "workflow_working", `the workflow has not ended: it is ${state}`, { hint, ...again });
+    const hint =
+      "The workflow goes on. Call it again with the idempotencyKey of this error: the call joins the same workflow.";
+    throw new CallError(503, "workflow_working", `The workflow has not ended: it is ${state}.`, { hint, ...again });
   }
   if (error === undefined) return result;
   throw new CallError(status, error.code, error.message, { hint: error.hint, ...again });

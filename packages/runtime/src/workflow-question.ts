@@ -29,13 +29,13 @@ export async function askWorkflow(
       return answerOf(answered.reply, question.handler);
     }
     if (search.missed()) continue;
-    const message = `the primary did not answer: ${answered.reason}`;
-    const hint = "repeat the request: it has no second effect";
+    const message = `The primary did not answer: ${answered.reason}`;
+    const hint = "Repeat the request: it has no second effect.";
     return { kind: "failed", code: "primary_unreachable", message, hint, retryAfterMs: RETRY_AFTER_MS };
   }
 }
 
-const NOT_KEPT_HINT = "do not repeat it: read what the workflow has changed with another request";
+const NOT_KEPT_HINT = "Do not repeat it: read what the workflow has changed with another request.";
 
 /** Throws `unknown_workflow`. */
 function answerOf(reply: LviReply, handler: string): Answer {
@@ -52,7 +52,7 @@ function answerOf(reply: LviReply, handler: string): Answer {
       if (reply.code === "answer_not_kept")
         return { kind: "failed", code: reply.code, message, hint: NOT_KEPT_HINT, retryAfterMs: null };
       const retryAfterMs = reply.retryAfterMs ?? RETRY_AFTER_MS;
-      return { kind: "failed", code: "primary_busy", message, hint: "repeat the request", retryAfterMs };
+      return { kind: "failed", code: "primary_busy", message, hint: "Repeat the request.", retryAfterMs };
     }
     case "valid":
       throw new Error("the primary has confirmed a question after a workflow");

@@ -69,10 +69,18 @@ interface ServiceHistory {
   readonly dead: number;
   readonly kills: number;
   readonly probes: number;
+  readonly effects: number;
 }
 
-export function simulateServices({ seed }: { readonly seed: number }): ServiceHistory {
-  const world = new World(seed);
+/** `killAt`: the only server that is killed is so before this effect. Storage does not fail, and the Worker is not down. */
+export function simulateServices({
+  seed,
+  killAt = null,
+}: {
+  readonly seed: number;
+  readonly killAt?: number | null;
+}): ServiceHistory {
+  const world = new World(seed, killAt);
   const problems = world.run();
   return { problems, ...world.counts };
 }
@@ -102,7 +110,8 @@ class Bank {
 }
 
 class World {
-  readonly counts = { calls: 0, lost: 0, done: 0, refused: 0, unknown: 0, dead: 0, kills: 0, probes: 0 };
+  readonly counts = { calls: 0, lost: 0, done: 0, refused: 0, unknown: 0, dead: 0, kills: 0, probes: 0, effects: 0 };
+  readonly #killAt: number | null;
   readonly #random: Random;
   readonly #storage = new ModelStorage(true);
   readonly #bank = new Bank();
@@ -134,11 +143,12 @@ class World {
   readonly #begun = new Map<ExecutionId, string>();
   readonly #early = new Set<ExecutionId>();
 
-  constructor(seed: number) {
+  constructor(seed: number, killAt: number | null) {
+    this.#killAt = killAt;
     this.#random = new Random(seed);
     const random = this.#random;
-    this.#left = random.between(3, 20);
-    this.#failure = random.pick([0, 0.05, 0.1]);
+    this.#left = killAt === null ? random.between(3, 20) : 4;
+    this.#failure = killAt === null ? random.pick([0, 0.05, 0.1]) : 0;
     this.#loss = random.pick([0, 0.2, 0.5]);
     this.#options = {
       ...DEFAULT_CORE_OPTIONS,
@@ -160,7 +170,7 @@ class World {
       this.#isQuiet ||= this.#left === 0 && random.chance(0.002);
       if (this.#isQuiet) this.#isDown = false;
       if (this.#left > 0 && random.chance(isBusy ? 0.05 : 0.4)) this.#send();
-      else if (!this.#isQuiet && random.chance(0.02)) this.#fault();
+      else if (!this.#isQuiet && this.#killAt === null && random.chance(0.02)) this.#fault();
       else if (!this.#isQuiet && random.chance(0.006)) this.#pass(random.below(90) * 60_000);
       else if (isBusy) this.#next.splice(random.below(this.#next.length), 1)[0]!();
       else if (this.#isOver()) return this.#end();
@@ -221,7 +231,9 @@ class World {
     const effects = core.step(now, event);
     core.assertWellFormed();
     for (const effect of effects) {
-      if (!this.#isQuiet && this.#random.chance(0.003)) this.#kill();
+      this.counts.effects++;
+      if (this.#killAt === this.counts.effects) this.#kill();
+      else if (!this.#isQuiet && this.#killAt === null && this.#random.chance(0.003)) this.#kill();
       if (life !== this.#life) return;
       if (effect.kind === "change-task") this.#marks(effect.change);
       if (effect.kind === "complete") for (const { completion } of effect.completions) this.#storage.expect(completion);

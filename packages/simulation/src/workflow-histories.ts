@@ -103,10 +103,18 @@ interface WorkflowHistory {
   /** Keys under which a service was called. */
   readonly served: number;
   readonly kills: number;
+  readonly effects: number;
 }
 
-export function simulateWorkflows({ seed }: { readonly seed: number }): WorkflowHistory {
-  const world = new World(seed);
+/** `killAt`: the only server that is killed is so before this effect, and storage does not fail. */
+export function simulateWorkflows({
+  seed,
+  killAt = null,
+}: {
+  readonly seed: number;
+  readonly killAt?: number | null;
+}): WorkflowHistory {
+  const world = new World(seed, killAt);
   const problems = world.run();
   return { problems, ...world.counts };
 }
@@ -124,6 +132,7 @@ const COUNTED = [
   "undone",
   "served",
   "kills",
+  "effects",
 ] as const;
 
 /** Nothing has happened yet. */
@@ -133,6 +142,7 @@ export function noCounts(): WorkflowHistoryCounts {
 
 class World {
   readonly counts = noCounts();
+  readonly #killAt: number | null;
   readonly #random: Random;
   readonly #storage = new ModelStorage(true);
   readonly #problems: string[] = [];
@@ -167,11 +177,12 @@ class World {
   #isQuiet = false;
   #helped = 0;
 
-  constructor(seed: number) {
+  constructor(seed: number, killAt: number | null) {
+    this.#killAt = killAt;
     this.#random = new Random(seed);
     const random = this.#random;
-    this.#left = random.between(3, 20);
-    this.#failure = random.pick([0, 0.03, 0.1]);
+    this.#left = killAt === null ? random.between(3, 20) : 4;
+    this.#failure = killAt === null ? random.pick([0, 0.03, 0.1]) : 0;
     this.#options = {
       ...DEFAULT_CORE_OPTIONS,
       readLeaseMs: 0,
@@ -199,7 +210,7 @@ class World {
       const isBusy = this.#next.length > 0;
       this.#isQuiet = this.#left === 0;
       if (this.#left > 0 && random.chance(isBusy ? 0.06 : 0.5)) this.#act();
-      else if (!this.#isQuiet && random.chance(0.004)) this.#kill();
+      else if (!this.#isQuiet && this.#killAt === null && random.chance(0.004)) this.#kill();
       else if (!this.#isQuiet && random.chance(0.002)) this.#wallMs += random.pick([-3, -1, 1, 3]) * random.below(DAY);
       else if (!this.#isQuiet && random.chance(0.003)) this.#register(random.pick(MODULES));
       else if (isBusy) this.#next.splice(random.below(this.#next.length), 1)[0]!();
@@ -275,7 +286,9 @@ class World {
     const effects = core.step(now, event);
     core.assertWellFormed();
     for (const effect of effects) {
-      if (!this.#isQuiet && this.#random.chance(0.0008)) this.#kill();
+      this.counts.effects++;
+      if (this.#killAt === this.counts.effects) this.#kill();
+      else if (!this.#isQuiet && this.#killAt === null && this.#random.chance(0.0008)) this.#kill();
       if (life !== this.#life) return;
       if (effect.kind === "complete") for (const { completion } of effect.completions) this.#storage.expect(completion);
       yield effect;

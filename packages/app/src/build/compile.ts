@@ -134,8 +134,8 @@ export async function startCompiler({
 function crashed(stack: string): CommandError {
   return new CommandError(
     "compiler_crashed",
-    `the compiler failed: ${stack}`,
-    "This is a fault of Radical. Please report it. with your handlers",
+    `The compiler failed: ${stack}`,
+    "This is a fault of Radical: please report it with your handlers.",
   );
 }
 

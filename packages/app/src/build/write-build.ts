@@ -20,8 +20,8 @@ export async function writeBuild(project: Project, app: AppBuild): Promise<reado
   } catch (error) {
     throw new CommandError(
       "output_not_written",
-      `the build can't be written to ${project.config.outDir}/: ${messageOf(error)}`,
-      "make it a folder that you may write to, or name another as outDir in radical.config.ts",
+      `The build can't be written to ${project.config.outDir}/: ${messageOf(error)}`,
+      "Make it a folder that you may write to, or name another as outDir in radical.config.ts.",
       { cause: error },
     );
   }

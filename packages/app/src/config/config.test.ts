@@ -60,6 +60,28 @@ test("a machine on Fargate has as much memory as goes with its vCPUs, and each h
     expect(of(wrong)).toThrow(words);
 });
 
+test("options of the server at AWS are those that a shell reads as they are", () => {
+  const of = (server: object) => () => resolveConfig({ name: "a", deploy: { primary: { server } } }, FILE).deploy.aws;
+  const all = {
+    auditPercent: 100,
+    executionLimitMs: 60_000,
+    giveUpUnreadable: true,
+    otlp: "https://otlp.example.com/v1/traces",
+    otlpRatio: 0.25,
+  };
+  expect(of(all)()).toEqual({ server: all });
+  for (const otlp of [
+    "http://otlp.example.com",
+    "https://otlp.example.com:4318",
+    "https://otlp.example.com/?key=1",
+    "https://a.example.com/$(id)",
+    "https://a.example.com\nRADICAL_HOST=0.0.0.0",
+  ])
+    expect(of({ otlp })).toThrow("deploy.primary.server.otlp must be the URL of a collector without a query");
+  expect(of({ auditPercent: 101 })).toThrow("deploy.primary.server.auditPercent must be a whole number from 0 to 100");
+  expect(of({ port: 1 })).toThrow("deploy.primary.server.port is not a field");
+});
+
 test("how the primary at AWS is made", () => {
   const primary = {
     host: "ec2",
@@ -87,7 +109,7 @@ test("how the primary at AWS is made", () => {
       'deploy.primary.alarmEmail must be a mail address, not "ann"',
       'deploy.primary.alarmTopic must be the ARN of an SNS topic like "arn:aws:sns:eu-central-1:123456789012:on-call", not "on-call"',
       "deploy.primary.shellAccess must be true or false, not 1",
-      "deploy.primary.x is not a field; the fields are host, vcpu, memoryGb, instanceType, zones, alarmEmail, alarmTopic, shellAccess, tables",
+      "deploy.primary.x is not a field; the fields are host, vcpu, memoryGb, instanceType, zones, alarmEmail, alarmTopic, shellAccess, server, tables",
     ]
       .map((problem) => `${FILE}: ${problem}`)
       .join("\n"),

@@ -1,6 +1,6 @@
 /** The field `deploy` of `radical.config.ts`. */
 import { z } from "zod";
-import { fields, flag, oneOf, text, textThat } from "./fields.ts";
+import { fields, flag, numberIn, oneOf, text, textThat, wholeNumber } from "./fields.ts";
 
 /** AWS calls its ARM types so: `t4g.small`, `m8gd.medium`. */
 const ARM_TYPE = /^[a-z]+\d+g[a-z]*\.[a-z0-9-]+$/;
@@ -38,6 +38,25 @@ export function fargateMemoryGb(vcpu: number): number {
   return FARGATE_MEMORY[vcpu]?.[0] ?? 2 * vcpu;
 }
 
+const COLLECTOR = /^https:\/\/[A-Za-z0-9.-]+(:443)?(\/[A-Za-z0-9._/-]*)?$/;
+/** A day. */
+const MAX_EXECUTION_MS = 86_400_000;
+const LIMIT_WORDS = `a whole number of milliseconds from 1 to ${MAX_EXECUTION_MS}`;
+
+/** Options of the LVI server: docs/operations.md says what each does. */
+const serverSchema = fields({
+  /** Share of the followups that are compared with a run near storage before they are applied, from 0 to 100. Default: 1. */
+  auditPercent: wholeNumber(0, 100, "a whole number from 0 to 100").optional(),
+  /** Longest run of a handler near storage, in milliseconds. Default: 10000. */
+  executionLimitMs: wholeNumber(1, MAX_EXECUTION_MS, LIMIT_WORDS).optional(),
+  /** Starts although the keys of promised calls are lost, and gives their writes up. Take it out after one deployment. Default: false. */
+  giveUpUnreadable: flag().optional(),
+  /** Collector that gets the spans of the primary by OTLP over HTTP. Machines reach port 443 only. Default: no spans. */
+  otlp: text(COLLECTOR, 'the URL of a collector without a query, like "https://otlp.example.com"').optional(),
+  /** Part of the executions without a traceparent that has spans, from 0 to 1. Default: 1. */
+  otlpRatio: numberIn(0, 1, "a number from 0 to 1").optional(),
+});
+
 /** Fields that only one of the hosts has. */
 const ONLY_OF = { instanceType: "ec2", vcpu: "fargate", memoryGb: "fargate" } as const;
 
@@ -66,6 +85,8 @@ const awsPrimarySchema = fields({
   alarmTopic: text(TOPIC, 'the ARN of an SNS topic like "arn:aws:sns:eu-central-1:123456789012:on-call"').optional(),
   /** Lets those who may in the account open a shell on the machines, by SSM Session Manager or ECS Exec. Default: false. */
   shellAccess: flag().optional(),
+  /** Options of the server on both machines. Default: those of the server. */
+  server: serverSchema.optional(),
   /**
    * Prefixes of the tables, by environment, of those that were restored: like `{ production: "radical-shop-production-at-20261127T140000Z" }`.
    * `radical restore` says what to write. Default: those that the first deployment has made.

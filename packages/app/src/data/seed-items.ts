@@ -45,7 +45,7 @@ export function seedFileOf(root: string): string {
   throw new CommandError(
     "no_seed",
     `The folder ${root} has no ${SEED_FILES.join(" and no ")}.`,
-    'write {"users": {"ann": {"name": "Ann"}}} to seed.json, or name another file: radical data seed <file>',
+    'Write {"users": {"ann": {"name": "Ann"}}} to seed.json, or name another file: radical data seed <file>',
     { exitCode: EXIT_USAGE },
   );
 }

@@ -19,22 +19,26 @@ const LOST = 10;
 /** One of so many orders. */
 const REFUSED = 6;
 
-interface Charge {
+interface Charged {
   readonly order: string;
-  readonly cents: number;
 }
 
-/** The application's services over HTTP, as its Worker has them. It charges each key once, and remembers it. */
+/** The application's services over HTTP, as its Worker has them. It charges and refunds once for each key, and remembers it. */
 export class Bank {
-  readonly #charges = new Map<string, Charge>();
+  readonly #keys = new Set<string>();
   /** How often each order was charged. */
-  readonly #counts = new Map<string, number>();
+  readonly #charged = new Map<string, number>();
+  /** How often each order that was charged was refunded. */
+  readonly #refunded = new Map<string, number>();
   #server: Server | null = null;
 
   async start(manifest: Manifest, { id, secret }: DeploymentKey): Promise<string> {
     const nonces = new Nonces();
     const key = { id, secret: Uint8Array.from(Buffer.from(secret, "hex")) };
-    const services = { charge: (args: Charge, of: { readonly key: string }) => this.#charge(args, of.key) };
+    const services = {
+      charge: ({ order }: Charged, of: { readonly key: string }) => this.#charge(order, of.key),
+      refund: ({ order }: Charged, of: { readonly key: string }) => this.#refund(order, of.key),
+    };
     this.#server = createServer((incoming, response) => {
       const chunks: Buffer[] = [];
       incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
@@ -58,19 +62,37 @@ export class Bank {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  #charge({ order, cents }: Charge, key: string): string {
+  #charge(order: string, key: string): string {
     if (order.startsWith("refused")) throw new Refused("declined", order);
-    if (Math.random() * 100 < FAILED) throw new Error("The bank is busy.");
-    if (!this.#charges.has(key)) {
-      this.#charges.set(key, { order, cents });
-      this.#counts.set(order, (this.#counts.get(order) ?? 0) + 1);
-    }
+    this.#falter();
+    if (this.#isNew(key)) this.#charged.set(order, (this.#charged.get(order) ?? 0) + 1);
     return key;
   }
 
+  /** Nothing, of an order that was not charged. */
+  #refund(order: string, key: string): void {
+    this.#falter();
+    if (this.#charged.has(order) && this.#isNew(key)) this.#refunded.set(order, (this.#refunded.get(order) ?? 0) + 1);
+  }
+
+  /** Throws now and then. */
+  #falter(): void {
+    if (Math.random() * 100 < FAILED) throw new Error("The bank is busy.");
+  }
+
+  #isNew(key: string): boolean {
+    const isNew = !this.#keys.has(key);
+    this.#keys.add(key);
+    return isNew;
+  }
+
   /** How often each order was charged, in the order of their names. */
-  get counts(): readonly (readonly [order: string, times: number])[] {
-    return [...this.#counts].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  get charged(): Counts {
+    return sorted(this.#charged);
+  }
+
+  get refunded(): Counts {
+    return sorted(this.#refunded);
   }
 
   close(): Promise<void> {
@@ -80,6 +102,12 @@ export class Bank {
       this.#server.closeAllConnections();
     });
   }
+}
+
+type Counts = readonly (readonly [order: string, times: number])[];
+
+function sorted(counts: ReadonlyMap<string, number>): Counts {
+  return [...counts].toSorted(([a], [b]) => (a < b ? -1 : 1));
 }
 
 /** Calls a handler until it has an outcome. */
@@ -109,6 +137,6 @@ export class CashDesk {
   /** When all tasks have ended: the orders as the bank has charged them, and as they were told. */
   get charges(): readonly [found: unknown, told: unknown] {
     const told = this.#told.filter((order) => !order.startsWith("refused")).toSorted();
-    return [this.#bank.counts, told.map((order) => [order, 1])];
+    return [this.#bank.charged, told.map((order) => [order, 1])];
   }
 }

@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Random } from "@radical/history";
 import { FAILPOINTS as SERVER_FAILPOINTS } from "@radical/lvi-server";
+import { WORKFLOW_FAILPOINTS } from "@radical/lvi-server/e2e/workflow-failpoints";
 import { FAILPOINTS as EDGE_FAILPOINTS } from "@radical/runtime/failpoints";
 import {
   type Application,
@@ -21,11 +22,10 @@ const ALL_FAILPOINTS: readonly string[] = [...Object.keys(SERVER_FAILPOINTS), ..
 
 export type StorageKind = StorageChoice["kind"];
 
-/** The load has no workflows. `packages/lvi-server/e2e/workflows.e2e.test.ts` kills servers there. */
-const OF_WORKFLOWS = /^(?:storage\.(?:workflow|entry-|arrival-|parts-)|run\.activat|sqlite\.half-arrived)/;
-
-/** Every failpoint that the load can lead to. */
-export const REACHED_FAILPOINTS: readonly string[] = ALL_FAILPOINTS.filter((name) => !OF_WORKFLOWS.test(name));
+/** Every failpoint that the load can lead to. It has no workflows: `packages/lvi-server/e2e/workflows.e2e.test.ts` kills servers there. */
+export const REACHED_FAILPOINTS: readonly string[] = ALL_FAILPOINTS.filter(
+  (name) => !WORKFLOW_FAILPOINTS.includes(name),
+);
 
 /** The failpoints that can be reached with a storage. */
 export function failpointsOf(storage: StorageKind): readonly string[] {

@@ -1,6 +1,7 @@
 /**
  * Every failpoint of server and location, reached under load and killed there with `kill -9`: nothing is lost, nothing
- * doubled, no lock held. On SQLite all that it has, on DynamoDB those inside of it and a few more; `pnpm crash --storage dynamodb` has all.
+ * doubled, no lock held. On SQLite all that it has, on DynamoDB those inside of it, those of effects, and a few more.
+ * `pnpm crash --storage dynamodb` has all.
  * The short tier draws a few failpoints of one storage, and one kind of tampering.
  */
 import { DatabaseSync } from "node:sqlite";
@@ -17,9 +18,14 @@ import { type Application, buildApplication, type StorageChoice } from "./deploy
 import { Random } from "@radical/history";
 import { dynamoDb, SQLITE } from "./storages.ts";
 
-/** What is killed on DynamoDB: where its storage is in the middle of something, where a successor begins, around a reply. */
-const ON_DYNAMODB: readonly string[] = failpointsOf("dynamodb").filter((name) =>
-  /^(?:dynamo\.|start\.recovered|storage\.intent-stored|run\.re-executed|http\.replied)/.test(name),
+/** Those on DynamoDB where its storage is in the middle of something, where a successor begins, and around a reply. */
+const INSIDE_DYNAMODB = /^(?:dynamo\.|start\.recovered|storage\.intent-stored|run\.re-executed|http\.replied)/;
+/** Those of tasks, schedules and services. */
+const OF_EFFECTS =
+  /^(?:storage\.(?:enqueue|cancel|settle|next-attempt|death|due-tasks|lane|task|schedule|mark)|service\.|run\.(?:enqueuing|task))/;
+/** What is killed on DynamoDB. */
+const ON_DYNAMODB: readonly string[] = failpointsOf("dynamodb").filter(
+  (name) => INSIDE_DYNAMODB.test(name) || OF_EFFECTS.test(name),
 );
 
 const hasDynamoDb = hasDynamoDbLocal();

@@ -45,10 +45,8 @@ const MOST_ATTEMPTS = 200;
 /** Of a server that ends before it listens: its leadership may run out while it starts, on a machine that stands still. */
 const MOST_STARTS = 20;
 const ATTEMPT_PAUSE_MS = 50;
-/** The handlers of these are one application. */
-const PROJECTS = ["bank", "post-office", "cash-desk"].map((name) =>
-  fileURLToPath(new URL(`../fixtures/${name}`, import.meta.url)),
-);
+/** The fixtures whose handlers are the application of most crash tests. */
+const PROJECTS: readonly string[] = ["bank", "post-office", "cash-desk"];
 
 /** One worker, and modules that nobody asks for are removed soon. */
 const SERVER_OPTIONS: readonly string[] = ["--workers=1", "--collect-interval-ms=200"];
@@ -63,11 +61,13 @@ export interface Application {
   remove(): Promise<void>;
 }
 
-export async function buildApplication(): Promise<Application> {
+/** Of all these fixtures in one. */
+export async function buildApplication(projects: readonly string[] = PROJECTS): Promise<Application> {
   const compiler = await startCompiler({ colours: false });
   const folder = await mkdtemp(join(tmpdir(), "radical-crash-build-"));
   const project = join(folder, "project");
-  for (const each of PROJECTS) await cp(each, project, { recursive: true });
+  for (const name of projects)
+    await cp(fileURLToPath(new URL(`../fixtures/${name}`, import.meta.url)), project, { recursive: true });
   const { app, report } = await buildApp(await loadProject(project), compiler, { optimize: false });
   await compiler.close();
   if (app === null) throw new Error(JSON.stringify(report.diagnostics));
@@ -459,6 +459,8 @@ export class Deployment {
 interface Health {
   readonly executions: number;
   readonly pending: number;
+  /** Those that have not ended. */
+  readonly workflows?: number | null;
   /** Left out: the server does not lead yet. */
   readonly tasks?: {
     readonly all: number | null;

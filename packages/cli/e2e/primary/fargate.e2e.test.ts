@@ -325,8 +325,26 @@ describe.skipIf(!runs)("a primary on Fargate", () => {
       "replace machine b",
     ]);
     expect(plan.changes.find(({ what }) => what === "machine b")!.detail).toMatch(/^it leads: replaced when/);
-    await two.apply(plan, STORED, tell);
+    // An image that AWS does not remove is told, and the deployment goes on.
+    const tag = serverTag(first.sha256);
+    const stays = { failures: [{ imageId: { imageTag: tag }, failureCode: "KmsError" }] };
+    account.proxy.answer((call) =>
+      Promise.resolve(call === "BatchDeleteImage" ? { status: 200, body: JSON.stringify(stays) } : null),
+    );
+    const notes: string[] = [];
+    const state = await two.apply(plan, STORED, (event) => {
+      tell(event);
+      if (event.kind === "note") notes.push(event.words);
+    });
+    expect(state.artefact).toBe(other().sha256);
+    expect(notes.at(-1)).toMatch(new RegExp(`${tag} stays \\(KmsError\\)\\. The machines run the new server; `));
+    account.proxy.answer(null);
     expect((await two.plan()).changes).toEqual([]);
+    expect((await primary().plan()).changes.map(({ what }) => what)).not.toContain(
+      `image ${first.sha256.slice(0, 12)}`,
+    );
+
+    await two.apply(await two.plan(), STORED, tell);
     expect((await primary().plan()).changes.map(({ what }) => what)).toContain(`image ${first.sha256.slice(0, 12)}`);
   });
 
@@ -382,6 +400,13 @@ describe.skipIf(!runs)("a primary on Fargate", () => {
     expect(removes.map(({ what }) => what)).toEqual(
       expect.arrayContaining([`stack ${NAMES.stack}`, `repository ${REPOSITORY}`, `secret ${NAMES.parameters.keys}`]),
     );
+    // Without the permission to list tables it goes on, and says so.
+    account.proxy.answer((call) => Promise.resolve(call === "ListTables" ? denied(call) : null));
+    process.env["AWS_ENDPOINT_URL_DYNAMODB"] = account.proxy.endpoint;
+    expect((await primary(other()).planDestroy({ keepTables: false })).stays).toEqual([
+      expect.stringContaining("AWS lists them only with the permission dynamodb:ListTables"),
+    ]);
+    process.env["AWS_ENDPOINT_URL_DYNAMODB"] = dynamo.endpoint;
     // moto deletes no networks.
     let isGone = false;
     account.proxy.answer((call) => {

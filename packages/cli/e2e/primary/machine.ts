@@ -41,6 +41,7 @@ const SETTINGS: PrimarySettings = {
   host: "ec2",
   application: "shop",
   environment: "staging",
+  server: { RADICAL_AUDIT_PERCENT: "5", RADICAL_OTLP: "https://otlp.example.com/v1/traces" },
 };
 const TUNNELS = { a: { id: "1", token: "token-of-a" }, b: { id: "2", token: "token-of-b" } };
 
@@ -98,6 +99,9 @@ export function machineTests(moto: () => Moto): void {
         await run(join(machine.installedAt, "node/parameters.sh"), [], { env: machine.environment });
       }
       expect(readFileSync(join(b.etc, "tunnel-token"), "utf8").trim()).toBe("token-of-b");
+      expect(readFileSync(join(b.etc, "server.env"), "utf8")).toMatch(
+        /\nRADICAL_AUDIT_PERCENT=5\nRADICAL_OTLP=https:\/\/otlp\.example\.com\/v1\/traces\n$/,
+      );
       // 1,841 MiB, less what all that is beside the server may have.
       expect(readFileSync(join(b.etc, "server.env"), "utf8")).toMatch(/^RADICAL_MEMORY_MB=1393$/m);
       const first = startedAsItsUnitSays(a);

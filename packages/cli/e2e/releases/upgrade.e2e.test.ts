@@ -205,8 +205,8 @@ function upgrades(storageOf: () => Promise<string>, schema: number): void {
       409,
       {
         code: "upgrade_not_finished",
-        message: `the module has ABI version ${ABI_VERSION + 1}, and the storage has schema ${schema}, whose servers run versions up to ${ABI_VERSION}`,
-        hint: "finish the upgrade first, after which no earlier release can serve: radical deploy --finalize",
+        message: `The module has ABI version ${ABI_VERSION + 1}, and the storage has schema ${schema}, whose servers run versions up to ${ABI_VERSION}.`,
+        hint: "Finish the upgrade first, after which no earlier release can serve: radical deploy --finalize",
       },
     ]);
 
@@ -247,7 +247,7 @@ describe("on SQLite", () => {
           present,
           { status: 400, message: /^the message has protocol version 2, and this release of Radical takes 1 to 1$/ },
         ],
-        [next, { status: 400, message: /^malformed message: / }],
+        [next, { status: 400, message: /^Malformed message: / }],
       ] as const) {
         const storage = `sqlite:${path.join(await mkdtemp(path.join(folder, "framing-")), "data.sqlite")}`;
         const server = await new Server(release, storage).leading();

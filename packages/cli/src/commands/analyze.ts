@@ -22,9 +22,9 @@ const ANALYZE = {
   name: "analyze",
   words: "show what the handlers read and write",
   options: {
-    handler: { kind: "operand", optional: true, words: "only this one" },
+    handler: { kind: "operand", optional: true, words: "only this handler" },
     project: PROJECT,
-    explain: { kind: "flag", words: "also why the read/write-set functions do what they do" },
+    explain: { kind: "flag", words: "also show why the read/write-set functions keep what they keep" },
     emit: { kind: "flag", words: "print the source of the read/write-set functions only" },
     emitIr: {
       kind: "choice",
@@ -43,8 +43,9 @@ const ANALYZE = {
   record mode   by running the handler itself at its location, before the request to the primary
   near storage  not at the location: the primary runs the handler
 
-The sets are shown as key patterns: {user} is a parameter, {author of posts/{id}} a field of an item, {each …} every
-element, {= …} a computed value, {?} an unknown one. The value of a dependent read is needed to find further items.
+The sets are shown as key patterns: {user} is a parameter, and {author of posts/{id}} is a field of an item. The pattern
+{each …} is every element, {= …} a computed value, and {?} an unknown one. The value of a dependent read is needed to find
+further items.
 
 The phases derive the function of a handler in this order:
   lower  the handler and all that it calls, as a program in the intermediate representation

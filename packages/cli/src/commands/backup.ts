@@ -9,7 +9,7 @@ const COMMON = {
   storage: {
     kind: "text",
     placeholder: "address",
-    words: "sqlite:<file> or dynamodb:<prefix>?region=…&endpoint=… (default: that of radical dev)",
+    words: "storage: sqlite:<file> or dynamodb:<prefix>?region=…&endpoint=… (default: the storage of radical dev)",
   },
   ...DEPLOYED,
   json: { kind: "flag", words: "print JSON" },
@@ -22,13 +22,13 @@ export const backupCommand: Program = {
     subcommand(
       {
         name: "create",
-        words: "copy the database, beside a server that serves; or have a deployment at AWS make a time to go back to",
+        words: "copy the database while its server serves; or have a deployment at AWS make a time to go back to",
         options: {
           ...COMMON,
           out: {
             kind: "text",
             placeholder: "file",
-            words: "the copy (default: a file named by the time, in the folder <database>.backups)",
+            words: "file of the copy (default: a file named by the time, in the folder <database>.backups)",
           },
           yes: YES,
         },
@@ -60,24 +60,24 @@ leads has writes wait for seven to nine seconds. A timer may run the command in 
 export const restoreCommand: Subcommand = subcommand(
   {
     name: "restore",
-    words: "set the stored data back to an earlier state; that of now is kept beside",
+    words: "set the stored data back to an earlier state; the present data is kept beside it",
     options: {
       ...COMMON,
       to: {
         kind: "text",
         placeholder: "time",
-        words: "the last state of that time or before, as 2026-11-27T14:00:00Z",
+        words: "restore the last state of this time or before, as 2026-11-27T14:00:00Z",
       },
       from: {
         kind: "text",
         placeholder: "copy",
-        words: "this file; or the prefix of tables that are restored already",
+        words: "restore this file; or take over tables of this prefix that are already restored",
       },
       yes: YES,
     },
-    notes: `Checks the copy first, and the hash of every item. No server may use a database meanwhile; servers of tables end by
-themselves. The data of now stay beside, under another name, and nothing is deleted. Caches at locations may stay as they are. After
-it, deploy once more what is to serve: a copy knows the builds of its own time. If it was interrupted, run it again: it goes on.`,
+    notes: `Checks the copy first, and the hash of every item. No server may use a database meanwhile; servers of tables end by themselves.
+The data of now stay beside, under another name, and nothing is deleted. Caches at locations may stay as they are. After it,
+deploy once more what is to serve: a copy knows the builds of its own time. If it was interrupted, run it again: it goes on.`,
     examples: [
       ["radical restore --to 2026-11-27T14:00:00Z"],
       ["radical restore --from /mnt/copies/monday.sqlite --storage sqlite:/var/lib/radical/radical.sqlite --yes"],

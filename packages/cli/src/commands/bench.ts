@@ -18,14 +18,15 @@ const BENCH = {
       kind: "text",
       placeholder: "names",
       default: "radical,central,edge-direct,ideal",
-      words: "what to measure",
+      words: "systems to measure, by commas",
     },
     location: {
       kind: "list",
       placeholder: "name=ms",
-      words: "a location and its round trip to the primary; may be given several times (default: those of the paper)",
+      words:
+        "a location and its round trip to the primary; may be given several times (default: the locations of the paper)",
     },
-    requests: { kind: "number", default: 100, least: 1, words: "of each system at each location" },
+    requests: { kind: "number", default: 100, least: 1, words: "number of requests to each system at each location" },
     rate: {
       kind: "number",
       default: 1,
@@ -39,7 +40,7 @@ const BENCH = {
       least: 0,
       fraction: true,
       unit: "exponent",
-      words: "of draws by Zipf's law; 0: each is as likely",
+      words: "exponent of draws by Zipf's law; 0 makes all equally likely",
     },
     least: {
       kind: "list",
@@ -49,24 +50,29 @@ const BENCH = {
     storage: {
       kind: "text",
       placeholder: "address",
-      words: "dynamodb:<table prefix>?region=…&endpoint=… (default: SQLite, gone afterwards)",
+      words:
+        "storage: dynamodb:<table prefix>?region=…&endpoint=… (default: a database of SQLite that is deleted afterwards)",
     },
-    cold: { kind: "flag", words: "locations begin with empty caches" },
-    quick: { kind: "flag", words: "a fifth of the requests" },
-    seed: { kind: "seed", words: "draw the same again" },
+    cold: { kind: "flag", words: "begin with empty caches at the locations" },
+    quick: { kind: "flag", words: "send a fifth of the requests" },
+    seed: { kind: "seed", words: "seed of the draws; the same seed draws the same requests" },
     output: { kind: "text", short: "o", placeholder: "file", words: "write all figures to a file, as JSON" },
     json: { kind: "flag", words: "print all figures as JSON" },
   },
-  notes: `Runs the application here, as clients at each location would see it: with Radical, and with the same handlers beside the
-storage (central), at the location with each storage operation over the distance (edge-direct), and at the location on data
-of its own (ideal, which is not consistent: the least there can be). The file radical.bench.ts describes the requests and the
-data: docs/how-to/benchmark.md. In the end the command runs all executions again, one after the other, and compares.
+  notes: `Runs the application here, as clients at each location would see it. Each system runs the same handlers:
+  radical      with Radical
+  central      beside the storage
+  edge-direct  at the location, with each storage operation over the distance
+  ideal        at the location on data of its own; it is not consistent, and shows the least possible time
+
+The file radical.bench.ts describes the requests and the data: docs/how-to/benchmark.md. In the end the command runs all
+executions again, one after the other, and compares.
 
 Times are of this machine: compare them within one run only, and keep the machine free of other work. Ctrl-C ends the run; the
 command then prints the figures so far.`,
   exitCodes: [
-    "it was measured, and all checks have passed",
-    "it was not measured, or a system did something else than the handlers say",
+    "the systems were measured, and all checks have passed",
+    "nothing was measured, or a system did something else than the handlers say",
     "wrong usage, or a radical.bench.ts that can't be used",
   ],
   examples: [
@@ -103,7 +109,7 @@ async function run(options: BenchOptions): Promise<void> {
   const { quick, seed, zipf, rate: arrivalsPerSecond } = options;
   const requests = Math.ceil(options.requests / (quick ? 5 : 1));
   if (arrivalsPerSecond === 0)
-    throw wrong("The rate is 0, so there would be no requests.", "Give --rate a number above 0.");
+    throw wrong("The rate is 0, and the benchmark needs requests.", "Give --rate a number above 0.");
   const leastMs = Object.fromEntries(options.least.map((text) => pairOf("--least", text)));
 
   const project = await loadProject(options.project);

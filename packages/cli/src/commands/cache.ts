@@ -19,13 +19,14 @@ export const cacheCommand: Program = {
           url: {
             kind: "text",
             placeholder: "origin",
-            words: "where the application is reached, if neither a route nor the configuration says it",
+            words: "origin of the application, if neither a route nor the configuration names it",
           },
           ...OF_PRIMARY,
         },
-        notes: `Nothing at the primary is touched, and no answer changes: locations read items again when they need them. Delete the items first, or
-they come back. When the command has ended, they are gone from the Durable Objects or the KV namespace of all locations, those that
-sleep too. Workers drop what they have in memory within two minutes of use. docs/caches.md says what Cloudflare keeps.
+        notes: `The command changes nothing at the primary, and no answer changes: locations read items again when they need them. Delete the
+items first, or they come back. When the command has ended, the items are gone from the Durable Objects or the KV namespace of
+all locations, sleeping ones included. Workers drop what they have in memory within two minutes of use. docs/caches.md says what
+Cloudflare keeps.
 
 --key also removes the entries of indexes and the keys of ranges of the whole table, since they may name the item.
 
@@ -40,7 +41,7 @@ Ctrl-C ends the command between two caches. The same command again does the rest
       (options) => run(options, (work, signal) => work.purgeCaches(options, signal)),
     ),
   ],
-  notes: `Asks the LVI server of radical dev, if that runs in the project, of the deployment of the environment --env, or the one that
---primary names. The server asks the application's Worker, which reaches all caches.`,
+  notes: `Asks the LVI server of radical dev, if that runs in the project. --env names a deployment instead, and --primary another LVI
+server. The server asks the application's Worker, which reaches all caches.`,
   examples: [["radical cache purge --table users --key ann --env production", "after a user was deleted"]],
 };

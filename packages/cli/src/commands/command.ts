@@ -20,7 +20,7 @@ export const PROJECT = {
   words: "folder of the application",
 } as const satisfies Option;
 
-export const YES = { kind: "flag", short: "y", words: "ask nothing" } as const satisfies Option;
+export const YES = { kind: "flag", short: "y", words: "do not ask for confirmation" } as const satisfies Option;
 
 /** Options of the commands that ask a primary: that of `radical dev`, of a deployment, or one that is named. */
 export const OF_PRIMARY = {

@@ -8,11 +8,11 @@ export function completionCommand(program: () => Program): Subcommand {
       name: "completion",
       words: "print a script by which bash, zsh or fish completes commands and options",
       options: {
-        shell: { kind: "operand", of: SHELLS, words: "whose script" },
+        shell: { kind: "operand", of: SHELLS, words: "shell that reads the script" },
       },
       notes: `Write the script to a file that the shell reads, and open a new shell. The script has the commands and options of this version,
-so write it again after an upgrade. It completes the word radical. Where radical is not in the PATH, define it as a function first,
-for bash and zsh: radical() { npx radical "$@"; }`,
+so write it again after an upgrade. It completes the word radical. Where radical is not in the PATH, define it as a function
+first, for bash and zsh: radical() { npx radical "$@"; }`,
       examples: [
         ["radical completion bash > ~/.local/share/bash-completion/completions/radical"],
         ['radical completion zsh > "${fpath[1]}/_radical"', "a folder of fpath that you can write to"],

@@ -22,21 +22,27 @@ const DASHBOARD = {
       kind: "text",
       placeholder: "url",
       words:
-        "the LVI server of the environment, whose administration key is in RADICAL_ADMIN_KEYS (default: that of the deployment)",
+        "LVI server of the environment; RADICAL_ADMIN_KEYS has its administration key (default: the server of the deployment)",
     },
-    port: { kind: "number", default: 0, least: 0, most: 65_535, words: "of this machine, for the page; 0: any" },
+    port: {
+      kind: "number",
+      default: 0,
+      least: 0,
+      most: 65_535,
+      words: "port of this machine for the page; 0 takes any free one",
+    },
     every: {
       kind: "number",
       default: 1,
       least: 1,
       most: 999_999_999,
-      words: "show one of so many executions of the primary",
+      words: "show one execution of the primary out of this number",
     },
     values: { kind: "flag", words: "record executions with the values that they read, redacted, for the view Replay" },
     redact: {
       kind: "list",
       placeholder: "what",
-      words: "with --values: redact these fields alone, as radical record does; may be given several times",
+      words: "with --values: redact only these fields, as radical record does; may be given several times",
     },
     whole: { kind: "flag", words: "with --values: redact nothing" },
     json: { kind: "flag", words: "print the address as JSON" },
@@ -49,7 +55,11 @@ reaches the browser. wrangler listens to the Worker, so it must be logged in, or
 
 A location tells one line for each request. With RADICAL_LIVES_EVERY=1 among the Worker's variables it also tells which items each
 execution has read, and in which versions. On a busy deployment give --every a larger number.`,
-  exitCodes: ["it was ended", "the command could not listen to a half", "wrong usage"],
+  exitCodes: [
+    "the command was ended",
+    "the command could not listen to the locations, or to the LVI server",
+    "wrong usage",
+  ],
   examples: [
     ["radical dashboard --env production"],
     ["radical dashboard --env production --every 100", "one of 100 executions of the primary"],

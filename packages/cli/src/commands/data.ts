@@ -10,12 +10,12 @@ const COMMON = {
   storage: {
     kind: "text",
     placeholder: "address",
-    words: "sqlite:<file> or dynamodb:<prefix>?region=…&endpoint=… (default: that of radical dev)",
+    words: "storage: sqlite:<file> or dynamodb:<prefix>?region=…&endpoint=… (default: the storage of radical dev)",
   },
   server: {
     kind: "text",
     placeholder: "url",
-    words: "the LVI server of that storage; RADICAL_ADMIN_KEYS has its administration key",
+    words: "LVI server of the storage; RADICAL_ADMIN_KEYS has its administration key",
   },
   ...DEPLOYED,
   json: { kind: "flag", words: "print JSON" },
@@ -49,8 +49,8 @@ export const dataCommand: Program = {
         words: "print the tables, or the items of one",
         options: {
           table: { kind: "operand", optional: true, words: "name of the table" },
-          prefix: { kind: "text", placeholder: "text", words: "only items whose keys begin so" },
-          limit: { kind: "number", least: 1, unit: "items", words: "at most so many of the table" },
+          prefix: { kind: "text", placeholder: "text", words: "only items whose keys begin with this text" },
+          limit: { kind: "number", least: 1, unit: "items", words: "print at most this number of items" },
           hidden: { kind: "flag", words: "also the tables of index entries" },
           ...COMMON,
         },
@@ -70,7 +70,7 @@ export const dataCommand: Program = {
         options: {
           table: { kind: "operand", words: "name of the table" },
           key: { kind: "operand", words: "key of the item" },
-          value: { kind: "operand", optional: true, words: "as JSON; - or nothing: standard input" },
+          value: { kind: "operand", optional: true, words: "value as JSON; - or no value reads standard input" },
           ...COMMON,
           untyped: UNTYPED,
         },
@@ -96,7 +96,7 @@ export const dataCommand: Program = {
         name: "export",
         words: "print items, one a line",
         options: {
-          tables: { kind: "operands", words: "only of these tables" },
+          tables: { kind: "operands", words: "only items of these tables" },
           ...COMMON,
         },
         examples: [["radical data export > all.ndjson"], ["radical data export users"]],
@@ -106,9 +106,9 @@ export const dataCommand: Program = {
     subcommand(
       {
         name: "import",
-        words: "write the items of a file; what it does not name stays",
+        words: "write the items of a file, and leave all others",
         options: {
-          file: { kind: "operand", words: "lines as export prints them; -: standard input" },
+          file: { kind: "operand", words: "file with lines as export prints them; - reads standard input" },
           ...COMMON,
           untyped: UNTYPED,
         },
@@ -124,7 +124,7 @@ export const dataCommand: Program = {
           file: {
             kind: "operand",
             optional: true,
-            words: "NDJSON, or JSON like {table: {key: value}} (default: seed.ndjson or seed.json)",
+            words: "file of NDJSON, or of JSON like {table: {key: value}} (default: seed.ndjson or seed.json)",
           },
           ...COMMON,
           untyped: UNTYPED,
@@ -136,12 +136,16 @@ export const dataCommand: Program = {
     subcommand(
       {
         name: "rewrite",
-        words: "store each item of a table as the classes of these sources do",
+        words: "store each item of a table again, in the form of its class in these sources",
         options: {
           table: { kind: "operand", words: "name of the table" },
           ...COMMON,
-          from: { kind: "text", placeholder: "key", words: "begin with this key, to go on where a rewriting stopped" },
-          rate: { kind: "number", least: 1, unit: "items", words: "read at most so many items a second" },
+          from: {
+            kind: "text",
+            placeholder: "key",
+            words: "begin with this key, at which an earlier rewriting stopped",
+          },
+          rate: { kind: "number", least: 1, unit: "items", words: "read at most this number of items a second" },
           dryRun: { kind: "flag", words: "store nothing, and count the items that would change" },
         },
         examples: [
@@ -161,10 +165,10 @@ export const dataCommand: Program = {
         options: {
           tables: { kind: "operands", words: "only the indexes of these tables" },
           ...COMMON,
-          repair: { kind: "flag", words: "correct entries, as their items are" },
+          repair: { kind: "flag", words: "correct the entries, so that they fit their items" },
         },
         exitCodes: [
-          "each item has its entries, or has them now, and each entry its item",
+          "each item has its entries, and each entry has its item, perhaps after the repair",
           "there are differences, or an index can't be checked",
           "wrong options",
         ],
@@ -176,11 +180,11 @@ export const dataCommand: Program = {
         }),
     ),
   ],
-  notes: `Works on the data of radical dev, whether that runs or not, on those of the deployment of the environment --env, or on the storage
-that --storage names. All writes go through the LVI server, at AWS by its relay. If no server runs, the command starts one and stops it
-afterwards. So a write is an execution like any other, and caches learn of it.
+  notes: `Works on the data of radical dev, whether that runs or not. --env names a deployment instead, and --storage another storage. All
+writes go through the LVI server, at AWS by its relay. If no server runs, the command starts one and stops it afterwards. A
+write is an execution like any other, so caches learn of it.
 
-Items are read from the storage itself, so whoever runs the command needs access to it: at AWS that to read the tables.
+The command reads items from the storage itself, so it needs access to it: at AWS the permission to read the tables.
 
 An item is a line of JSON: {"table": "users", "key": "ann", "value": {"name": "Ann"}}. Values are checked against the types
 of the handlers' tables.`,

@@ -19,7 +19,7 @@ export const ENVIRONMENT = {
   kind: "text",
   placeholder: "name",
   default: DEFAULT_ENVIRONMENT,
-  words: "environment: own tables, names and secrets",
+  words: "environment, with tables, names and secrets of its own",
 } as const satisfies Option;
 
 const DEPLOY = {
@@ -40,21 +40,21 @@ const DEPLOY = {
       words: "one half of the deployment",
     },
     env: ENVIRONMENT,
-    yes: { kind: "flag", short: "y", words: "ask nothing" },
+    yes: { kind: "flag", short: "y", words: "do not ask for confirmation" },
     primary: {
       kind: "text",
       placeholder: "url",
-      words: "use an LVI server of your own; RADICAL_KEYS and RADICAL_ADMIN_KEYS have its keys",
+      words: "use LVI server of your own; RADICAL_KEYS and RADICAL_ADMIN_KEYS have its keys",
     },
     region: {
       kind: "text",
       placeholder: "name",
-      words: "of the primary at AWS (default: that of AWS_REGION or of the profile)",
+      words: "AWS region of the primary (default: AWS_REGION, or the region of the profile)",
     },
     url: {
       kind: "text",
       placeholder: "origin",
-      words: "where the deployment is reached, if no route and no workers.dev name says it",
+      words: "origin of the deployment, if neither a route nor a workers.dev name gives it",
     },
     strandPending: {
       kind: "flag",
@@ -72,12 +72,19 @@ const DEPLOY = {
     },
     json: { kind: "flag", words: "print the result as JSON" },
   },
-  notes: `Checks the handlers, the credentials and the limits of both clouds, shows what would change, asks, and then: primary →
-module registered there → Worker uploaded beside the one that serves → a request through it → it serves. A second
-run changes nothing. After a failure the next run goes on at the step that failed: docs/deploy.md.
+  notes: `Checks the handlers, the credentials and the limits of both clouds, shows what would change, and asks for confirmation. Then it goes
+in these steps:
+  1  the primary gets what it lacks
+  2  the module is registered there
+  3  the new Worker is uploaded beside the one that serves
+  4  the new Worker answers a request
+  5  the new Worker serves
 
-Credentials: \`npx wrangler login\` or CLOUDFLARE_API_TOKEN, and those of AWS as its SDK finds them; with --primary the keys of
-that server: RADICAL_KEYS has that of the locations, and RADICAL_ADMIN_KEYS one of administration (radical secrets new-keys).`,
+A second run changes nothing. After a failure the next run goes on at the step that failed: docs/deploy.md.
+
+Cloudflare takes the credentials of \`npx wrangler login\` or CLOUDFLARE_API_TOKEN, and AWS those that its SDK finds. A server
+that --primary names needs its keys: RADICAL_KEYS has that of the locations, and RADICAL_ADMIN_KEYS one of administration. The
+command radical secrets new-keys makes them.`,
   examples: [
     ["radical deploy", "asks before it changes anything"],
     ["radical deploy --plan", "what would change, and nothing else"],

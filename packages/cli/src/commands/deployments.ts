@@ -13,8 +13,8 @@ const DEPLOYMENTS = {
     env: ENVIRONMENT,
     json: { kind: "flag", words: "print JSON" },
   },
-  notes: `Shows the last ten deployments at most. The first line is the latest one, which serves. A version that gets only a part of the requests
-has its percentage beside it.`,
+  notes: `Shows at most the last ten deployments. The first line is the latest one, which serves. A version that gets only a part of the
+requests has its percentage beside it.`,
   examples: [["radical deployments"], ["radical deployments --env staging --json | jq '.deployments[0]'"]],
 } as const satisfies Command<Options>;
 

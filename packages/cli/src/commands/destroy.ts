@@ -11,18 +11,18 @@ import { ENVIRONMENT } from "./deploy.ts";
 
 const DESTROY = {
   name: "destroy",
-  words: "remove a deployment; its tables stay unless told",
+  words: "remove a deployment, and its tables only with --tables",
   options: {
     project: PROJECT,
     env: ENVIRONMENT,
     plan: { kind: "flag", words: "show what would be removed, and change nothing" },
-    tables: { kind: "flag", words: "remove the tables at AWS too, with everything that they hold" },
-    yes: { kind: "flag", short: "y", words: "ask nothing" },
-    primary: { kind: "text", placeholder: "url", words: "the deployment has an LVI server of your own, which stays" },
+    tables: { kind: "flag", words: "also remove the tables at AWS, with everything that they hold" },
+    yes: { kind: "flag", short: "y", words: "do not ask for confirmation" },
+    primary: { kind: "text", placeholder: "url", words: "LVI server of your own, if the deployment has one; it stays" },
     region: {
       kind: "text",
       placeholder: "name",
-      words: "of the primary at AWS (default: that of AWS_REGION or of the profile)",
+      words: "AWS region of the primary (default: AWS_REGION, or the region of the profile)",
     },
     strandPending: {
       kind: "flag",
@@ -30,9 +30,9 @@ const DESTROY = {
     },
     json: { kind: "flag", words: "print the result as JSON" },
   },
-  notes: `Shows what would be removed, and asks for the name of the deployment before it does it. The tables with what the application has
-stored stay unless --tables is given, and so does a primary of your own. If it was interrupted, run it again: it goes on where it
-was.`,
+  notes: `Shows what would be removed, and asks for the name of the deployment before it removes anything. The tables with the data of the
+application stay, unless --tables is given. A primary of your own always stays. After an interruption run the command again: it
+goes on where it was.`,
   examples: [
     ["radical destroy --plan", "what would be removed, and what stays"],
     ["radical destroy --env staging", "asks"],

@@ -39,7 +39,7 @@ const DEV = {
       most: MAX_ROUND_TRIP_MS,
       fraction: true,
       unit: "ms",
-      words: "by how much the round trips vary, either way",
+      words: "greatest deviation of a round trip, up or down",
     },
     loss: {
       kind: "number",
@@ -48,7 +48,7 @@ const DEV = {
       fraction: true,
       percent: true,
       unit: "percent",
-      words: "how much of what is sent between locations and primary is lost, and sent again",
+      words: "share of the messages between locations and primary that is lost, and sent again",
     },
     env: {
       kind: "text",
@@ -70,10 +70,10 @@ const DEV = {
       kind: "list",
       placeholder: "service=failures",
       words:
-        "failures of a service to order: throw and lost (done, and the answer is gone) for a part of its calls, slow in ms",
+        "failures of a service: throw and lost (done, and its answer is lost) for a share of the calls, slow in ms",
     },
     noWatch: { kind: "flag", words: "don't rebuild on changes; the one build is optimized" },
-    json: { kind: "flag", words: "one JSON object for each line of the log" },
+    json: { kind: "flag", words: "print the log as lines of JSON" },
   },
   notes: `Starts the LVI server with its storage (SQLite in .radical/, kept between runs) and workerd with one Worker and one
 cache for each location. A request's header x-radical-location chooses the location; without it the first one serves.
@@ -83,8 +83,8 @@ The round trips are simulated between each location and the LVI server; requests
 A location is NAME=MS, NAME=MS±MS with jitter, NAME=MS/PERCENT% with loss, or both: NAME=MS±MS/PERCENT%. You can
 write +- for ±. A lost message is sent again, as by TCP.
 
-Faults can be switched while it runs, and the time of tasks and handlers can be moved on: in a terminal by keys, which ?
-shows, by HTTP on the same port, and in the dashboard.`,
+While it runs you can switch faults, and move on the time of tasks and handlers. Three ways lead to them: keys in the terminal,
+which ? shows, HTTP on the same port, and the dashboard.`,
   examples: [
     ["radical dev"],
     ["radical dev --port 3000 --reset", "with the data of the seed"],

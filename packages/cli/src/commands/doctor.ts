@@ -20,11 +20,11 @@ const DOCTOR = {
       kind: "text",
       placeholder: "url",
       words:
-        "LVI servers of your own, by commas; RADICAL_ADMIN_KEYS has their key, and RADICAL_KEYS that of the locations",
+        "LVI servers of your own, by commas; RADICAL_ADMIN_KEYS has their administration key, and RADICAL_KEYS the key of the locations",
     },
     region: DEPLOYED.region,
-    url: { kind: "text", placeholder: "origin", words: "where it is reached (default: as it is deployed)" },
-    json: { kind: "flag", words: "print all that was looked at as JSON" },
+    url: { kind: "text", placeholder: "origin", words: "origin of the deployment (default: as it is deployed)" },
+    json: { kind: "flag", words: "print all checks and findings as JSON" },
   },
   notes: `Prints a line for each problem, with the remedy. If all is well, it is silent.
 
@@ -36,10 +36,10 @@ project, or else the deployment that you name:
   the primary has the module that the locations run
   how long writers wait for read leases
 
-With --env it finds all of that by the names of the environment. It also checks the logins at Cloudflare and AWS, their clocks,
-the Worker, the tables and the way back to a state of them, and the other parts at AWS. Of a deployment's locations it sees only
-the one that requests from here arrive at.`,
-  exitCodes: ["all is well", "there are problems", "wrong usage"],
+With --env it finds all of that by the names of the environment. It also checks the logins at Cloudflare and AWS, and their
+clocks. Then it checks the Worker, the tables, whether an earlier state of them can be restored, and the other parts at AWS. Of
+a deployment's locations it sees only the one that answers requests from here.`,
+  exitCodes: ["it found no problems", "it found problems", "wrong usage"],
   examples: [
     ["radical doctor", "this machine, and radical dev if it runs"],
     ["radical doctor --json | jq .roundTrips"],

@@ -13,9 +13,9 @@ export const explainCommand: Subcommand = subcommand(
     name: "explain",
     words: "tell what a diagnostic means, with an example and the accepted form",
     options: {
-      code: { kind: "operand", optional: true, words: "as in error[code]" },
+      code: { kind: "operand", optional: true, words: "code of a diagnostic, as in error[code]" },
     },
-    examples: [["radical explain", "all of them, with a sentence each"], ["radical explain dead_code"]],
+    examples: [["radical explain", "every diagnostic, with a sentence each"], ["radical explain dead_code"]],
   },
   ({ code }) => reported({ json: false }, async () => print(pageOf(code ?? INDEX))),
 );

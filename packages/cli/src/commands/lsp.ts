@@ -7,7 +7,7 @@ export const lspCommand: Subcommand = subcommand(
     name: "lsp",
     words: "show an editor what is wrong with handlers, and what they read and write",
     options: {
-      stdio: { kind: "flag", words: "taken and ignored: it speaks over standard input and output in any case" },
+      stdio: { kind: "flag", words: "no effect: the command always uses standard input and output" },
     },
     notes: `Speaks the Language Server Protocol. An editor starts it; it ends with the editor. It serves every application of
 the workspace that the editor has opened: each folder with a radical.config.ts.`,

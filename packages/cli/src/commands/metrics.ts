@@ -6,25 +6,25 @@ const run = runnerOf(() => import("../operate/metrics/metric-work.ts"));
 
 const METRICS = {
   name: "metrics",
-  words: "show how the primary does: rates, times, pending writes, tasks, read leases, memory",
+  words: "show rates, times, pending writes, tasks, read leases and memory of the primary",
   options: {
-    watch: { kind: "flag", short: "w", words: "go on, until Ctrl-C" },
+    watch: { kind: "flag", short: "w", words: "repeat until Ctrl-C" },
     seconds: {
       kind: "number",
       default: 5,
       least: 1,
       most: 3_600,
       unit: "s",
-      words: "time over which rates and quantiles are measured",
+      words: "seconds over which rates and quantiles are measured",
     },
     ...OF_PRIMARY,
   },
-  notes: `Asks each server twice, and shows what has happened between. The server that serves is shown in full, and of a standby its memory. Times are
-those at the primary, without the way of a request. Quantiles are estimated from buckets.
+  notes: `Asks each server twice, and shows the difference. The server that serves is shown in full, and a standby with its memory only.
+Times are measured at the primary, without the way of a request. Quantiles are estimated from buckets.
 
-The servers are that of radical dev, if it runs in the project; or those of the deployment of the environment --env; or the LVI
-server that --primary names. The same numbers are at /metrics of a server, for Prometheus: docs/operations.md, Metrics.`,
-  exitCodes: ["it worked", "a server was not reached", "wrong usage"],
+Asks the LVI server of radical dev, if that runs in the project. --env names a deployment instead, and --primary another LVI
+server. The same numbers are at /metrics of a server, for Prometheus: docs/operations.md, Metrics.`,
+  exitCodes: ["the command did its work", "a server was not reached", "wrong usage"],
   examples: [
     ["radical metrics"],
     ["radical metrics --env production --watch"],

@@ -15,7 +15,7 @@ const PRIMARY = {
       kind: "text",
       placeholder: "folder",
       words:
-        "also build the image, for arm64 and amd64, into this new folder; needs no Docker, and fetches its base from Docker Hub",
+        "also build the image, for arm64 and amd64, into this new folder, without Docker; its base comes from Docker Hub",
     },
     json: { kind: "flag", words: "print the result as JSON" },
   },

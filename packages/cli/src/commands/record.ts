@@ -27,10 +27,16 @@ const RECORD = {
       short: "o",
       placeholder: "file",
       default: "records.jsonl",
-      words: "file to write; -: standard output",
+      words: "file to write; - writes to standard output",
     },
-    count: { kind: "number", default: 100, least: 1, most: 999_999_999, words: "how many executions" },
-    every: { kind: "number", default: 1, least: 1, most: 999_999_999, words: "record one of so many executions" },
+    count: { kind: "number", default: 100, least: 1, most: 999_999_999, words: "number of executions to record" },
+    every: {
+      kind: "number",
+      default: 1,
+      least: 1,
+      most: 999_999_999,
+      words: "record one execution out of this number",
+    },
     handler: {
       kind: "list",
       placeholder: "name",
@@ -40,26 +46,26 @@ const RECORD = {
       kind: "list",
       placeholder: "what",
       words:
-        "redact these fields alone: <table>.<field>, <table>.*, @arguments.<name>, @caller; may be given several times",
+        "redact only these fields: <table>.<field>, <table>.*, @arguments.<name>, @caller; may be given several times",
     },
-    whole: { kind: "flag", words: "redact nothing but secrets: all else that users have sent is recorded as it is" },
+    whole: { kind: "flag", words: "redact only secrets, and record all else that users have sent as it is" },
     json: { kind: "flag", words: "print the result as JSON" },
   },
-  notes: `Writes one line for each execution: handler, arguments, time, seed, caller, reads, outcome, writes, effects and fuel. Attempts of
-tasks and steps of workflows are executions too. A run of a workflow has what had arrived and the commands that it issued. The
-executions are those of radical dev, if that runs in the project, of the deployment of the environment --env, or of the LVI server that
---primary names. Ctrl-C ends it, and keeps the lines so far.
+  notes: `Writes one line for each execution: handler, arguments, time, seed, caller, reads, outcome, writes, effects and fuel. Attempts
+of tasks and steps of workflows are executions too. A run of a workflow has the results that had arrived, and the commands that
+it issued. The executions are those of radical dev, if that runs in the project. --env names a deployment instead, and --primary
+another LVI server. Ctrl-C ends the recording, and keeps the lines so far.
 
 The LVI server of a deployment redacts what it sends, before it leaves. Each text gets a pseudonym of its length, the same
 wherever it stands, in keys of items too. Numbers become 0 unless a key has them, and the seed is another one. The handler runs
 again on these values, so its outcome and writes are redacted too. An execution that then reads other items is left out.
---redact redacts the named fields alone: all else, keys of items included, is recorded as it is. @arguments.<name> stands for the
-arguments of tasks and steps as well. Whatever has arrived at a workflow is redacted whole then. --whole redacts nothing but secrets.
-Executions of radical dev, on this machine, are recorded as they are, unless --redact names fields.
-A parameter of the type Secret is always ‹secret›, and its handler runs with that text.`,
+--redact redacts only the named fields: all else, keys of items included, is recorded as it is. The name @arguments.<name>
+stands for the arguments of tasks and steps as well. All results that have arrived at a workflow are redacted whole then.
+--whole redacts only secrets. Executions of radical dev, on this machine, are recorded as they are, unless --redact names
+fields. A parameter of the type Secret is always ‹secret›, and its handler runs with that text.`,
   exitCodes: [
-    "it recorded as many executions as you asked for, or until Ctrl-C",
-    "the server could not be reached, or has ended the recording, or a run here differed from what the server knows",
+    "the recording has the executions that you asked for, or Ctrl-C ended it",
+    "the server was not reached, or has ended the recording, or a run here differed from the one at the server",
     "wrong usage",
   ],
   examples: [

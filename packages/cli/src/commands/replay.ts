@@ -25,9 +25,9 @@ const SAME_SHOWN = 40;
 
 const REPLAY = {
   name: "replay",
-  words: "run recorded executions in this build, and tell what is different",
+  words: "run recorded executions in this build, and show the differences",
   options: {
-    file: { kind: "operand", words: "a file that radical record has written; -: standard input" },
+    file: { kind: "operand", words: "file of radical record; - reads standard input" },
     project: PROJECT,
     handler: {
       kind: "list",
@@ -41,22 +41,26 @@ const REPLAY = {
       most: 999_999,
       fraction: true,
       unit: "percent",
-      words: "how much more fuel an execution may take",
+      words: "additional fuel that an execution may take",
     },
     log: { kind: "flag", words: "show what the handlers log" },
     json: { kind: "flag", words: "print the result as JSON" },
   },
-  notes: `Builds the handlers and runs each recorded execution in them, with its arguments, time, seed and caller, and on exactly the items
-that it read then. These are differences: another outcome (result, abort or trap), another write, another effect (a task, a
-cancellation or a signal), a read of an item that was not read then, and fuel beyond the tolerance. Each line has a field by its path:
-result.posts[3].text: "a" → "b", or effects[0].args.to. Without differences the command is silent. It needs no server, and writes
-nothing: no task begins.
+  notes: `Builds the handlers and runs each recorded execution in them, with its arguments, time, seed and caller. It reads exactly the items
+that it read when it was recorded. These are differences:
+  another outcome: result, abort or trap
+  another write, or another effect: a task, a cancellation or a signal
+  a read of an item that it did not read when it was recorded
+  more fuel than the tolerance allows
 
-A workflow runs on what had arrived when it was recorded. The first other command, commands[2], or wait, waits[1], ends the comparison:
-in this build the workflow would be stuck there.
+Each line has a field by its path: result.posts[3].text: "a" → "b", or effects[0].args.to. Without differences the command is
+silent. It needs no server, and writes nothing: no task begins.
 
---log shows the lines that each execution logs. A - marks a line that it logged when it was recorded, and a + a line that it logs now.
-Other lines are not a difference.`,
+A workflow runs on the results that had arrived when it was recorded. The first other command, commands[2], or wait, waits[1],
+ends the comparison: in this build the workflow would be stuck there.
+
+--log shows the lines that each execution logs. A - marks a line that it logged when it was recorded, and a + a line that it
+logs now. Other lines are not a difference.`,
   exitCodes: [
     "no differences",
     "there are differences, or the handlers do not build",

@@ -11,27 +11,27 @@ import { ENVIRONMENT } from "./deploy.ts";
 
 const ROLLBACK = {
   name: "rollback",
-  words: "have a version serve again that served before",
+  words: "let an earlier version serve again",
   options: {
-    id: { kind: "operand", optional: true, words: "a deployment or a version (default: the one before)" },
+    id: { kind: "operand", optional: true, words: "deployment or version (default: the deployment before this one)" },
     project: PROJECT,
     env: ENVIRONMENT,
     plan: { kind: "flag", words: "show what would change, and change nothing" },
-    yes: { kind: "flag", short: "y", words: "ask nothing" },
+    yes: { kind: "flag", short: "y", words: "do not ask for confirmation" },
     primary: {
       kind: "text",
       placeholder: "url",
-      words: "an LVI server of your own; RADICAL_KEYS and RADICAL_ADMIN_KEYS have its keys",
+      words: "LVI server of your own; RADICAL_KEYS and RADICAL_ADMIN_KEYS have its keys",
     },
     region: {
       kind: "text",
       placeholder: "name",
-      words: "of the primary at AWS (default: that of AWS_REGION or of the profile)",
+      words: "AWS region of the primary (default: AWS_REGION, or the region of the profile)",
     },
     url: {
       kind: "text",
       placeholder: "origin",
-      words: "where the deployment is reached, if no route and no workers.dev name says it",
+      words: "origin of the deployment, if neither a route nor a workers.dev name gives it",
     },
     acceptMisfits: {
       kind: "flag",

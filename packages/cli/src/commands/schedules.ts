@@ -32,8 +32,8 @@ export const schedulesCommand: Program = {
         name: "run",
         words: "call the handler of a schedule once, now",
         options: { handler: HANDLER, ...OF_PRIMARY },
-        notes: `The call is a task of its own, with the present time as its tick. It waits for no other call of the schedule, and the next tick comes
-as it would have. A schedule that is paused can be run too.`,
+        notes: `The call is a task of its own, with the present time as its tick. It waits for no other call of the schedule, and the next tick
+comes as it would have. A schedule that is paused can be run too.`,
         examples: [["radical schedules run nightly"], ["radical schedules run nightly --env production"]],
       },
       (options) => reported(options, () => ask(options, "run")),
@@ -58,8 +58,8 @@ as it would have. A schedule that is paused can be run too.`,
       (options) => reported(options, () => ask(options, "resume")),
     ),
   ],
-  notes: `The schedules are those of the build that was deployed last: handlers with the tag @cron or @every. They are those of radical dev, if
-that runs in the project; or those of the deployment of the environment --env; or those of the LVI server that --primary names.
+  notes: `The schedules are those of the build that was deployed last: handlers with the tag @cron or @every. The command asks the LVI
+server of radical dev, if that runs in the project. --env names a deployment instead, and --primary another LVI server.
 
 docs/how-to/effects.md shows how a schedule is written.`,
   examples: [

@@ -1,9 +1,10 @@
 /** `radical secrets`: the secrets of the application's Worker, and the keys that locations and commands sign with. */
 import { randomBytes } from "node:crypto";
+import { writeFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import { type Options, type Program, subcommand, type Values } from "@radical/command-line";
 import { newAdministrationKey, privateKeyText, publicKeyText } from "@radical/admin";
-import { EXIT_FAILED } from "@radical/app/command-error";
+import { CommandError, EXIT_FAILED, EXIT_USAGE, messageOf } from "@radical/app/command-error";
 import { loadProject } from "@radical/app";
 import type { OpenEdge, Rotation } from "@radical/deploy";
 import { ask } from "../terminal/ask.ts";
@@ -26,20 +27,20 @@ const ROTATE = {
     of: ["location", "administration"],
     default: "location",
     placeholder: "kind",
-    words: "whose key: that of locations, or that of commands",
+    words: "key to replace: that of locations, or that of commands",
   },
   plan: { kind: "flag", words: "show what would change, and change nothing" },
-  yes: { kind: "flag", short: "y", words: "ask nothing" },
-  primary: { kind: "text", placeholder: "url", words: "an LVI server of your own: tells what to do there" },
+  yes: { kind: "flag", short: "y", words: "do not ask for confirmation" },
+  primary: { kind: "text", placeholder: "url", words: "LVI server of your own: shows what to do there" },
   region: {
     kind: "text",
     placeholder: "name",
-    words: "of the primary at AWS (default: that of AWS_REGION or of the profile)",
+    words: "AWS region of the primary (default: AWS_REGION, or the region of the profile)",
   },
   url: {
     kind: "text",
     placeholder: "origin",
-    words: "where the deployment is reached, if no route and no workers.dev name says it",
+    words: "origin of the deployment, if neither a route nor a workers.dev name gives it",
   },
 } as const satisfies Options;
 
@@ -65,7 +66,7 @@ export const secretsCommand: Program = {
     subcommand(
       {
         name: "set",
-        words: "give the Worker a secret; its value is asked for, or read from standard input",
+        words: "give the Worker a secret; the command asks for its value, or reads it from standard input",
         options: {
           name: { kind: "operand", words: "name of the secret" },
           ...COMMON,
@@ -101,10 +102,12 @@ export const secretsCommand: Program = {
         name: "rotate-keys",
         words: "replace the key that locations sign with, or that of commands, while everything runs",
         options: ROTATE,
-        notes: `At AWS it puts a new key beside the old one, and gives both machines 90 seconds to read it. Then a version of the Worker signs with
-the new key, and two minutes later the old key goes. No request fails. If it was interrupted, run it again: it goes on where it was.
+        notes: `At AWS it puts a new key beside the old one, and gives both machines 90 seconds to read it. Then a version of the Worker signs
+with the new key, and two minutes later the old key goes. No request fails. If it was interrupted, run it again: it goes on
+where it was.
 
-With --kind administration the key changes that commands sign with. Nothing is deployed for that. The old key goes after two minutes.`,
+With --kind administration the key changes that commands sign with. Nothing is deployed for that. The old key goes after two
+minutes.`,
         examples: [
           ["radical secrets rotate-keys"],
           ["radical secrets rotate-keys --env staging --yes"],
@@ -123,21 +126,26 @@ With --kind administration the key changes that commands sign with. Nothing is d
             of: ["location", "administration"],
             default: null,
             placeholder: "kind",
-            words: "one of them (default: one of each)",
+            words: "kind of key (default: one key of each kind)",
           },
           json: COMMON.json,
+          out: {
+            kind: "text",
+            placeholder: "file",
+            words: "write them as JSON into a new file that only you can read, and show none",
+          },
         },
-        notes: `Locations and commands have different keys. A key of a location is a secret that the Worker and the server share. Of a key of
-administration the server has the public half only. It checks with it who asks, and can't sign itself.
+        notes: `Locations and commands have different keys. A key of a location is a secret that the Worker and the server share. The server
+has only the public half of a key of administration. It can check signatures with it, and can't sign.
 
-The command stores nothing. The keys are shown once: put them where you keep secrets.`,
+Without --out the command stores nothing. The keys are shown once: put them where you keep secrets.`,
         examples: [
           ["radical secrets new-keys"],
           ["radical secrets new-keys --kind administration", "for one more person, or to replace a key"],
-          ["radical secrets new-keys --json > my-keys.json", "its fields: server, RADICAL_KEYS, RADICAL_ADMIN_KEYS"],
+          ["radical secrets new-keys --out my-keys.json", "its fields: server, RADICAL_KEYS, RADICAL_ADMIN_KEYS"],
         ],
       },
-      (options) => reported(options, () => Promise.resolve(makeKeys(options))),
+      (options) => reported(options, () => makeKeys(options)),
     ),
   ],
   notes: `Secrets of your own Worker (docs/worker.md) are variables of its environment. Cloudflare keeps them, through deployments too, and
@@ -181,9 +189,11 @@ function readValue(name: string): Promise<string> {
 interface NewKeysOptions {
   readonly json: boolean;
   readonly kind: "location" | "administration" | null;
+  /** A file that is not there yet; null: the keys are printed. */
+  readonly out: string | null;
 }
 
-function makeKeys({ kind, json }: NewKeysOptions): void {
+async function makeKeys({ kind, json, out }: NewKeysOptions): Promise<void> {
   const location =
     kind === "administration" ? null : `k${randomBytes(4).toString("hex")}:${randomBytes(32).toString("hex")}`;
   const administration = kind === "location" ? null : newAdministrationKey(`a${randomBytes(4).toString("hex")}`);
@@ -194,11 +204,29 @@ function makeKeys({ kind, json }: NewKeysOptions): void {
     RADICAL_KEYS: location,
     RADICAL_ADMIN_KEYS: administration === null ? null : privateKeyText(administration),
   };
-  if (json) return print(JSON.stringify({ server: server.join(","), ...given }));
+  const made = JSON.stringify({ server: server.join(","), ...given });
+  if (out !== null) {
+    await writeSecretFile(out, made);
+    if (json) return print(JSON.stringify({ out }));
+    return createTerminal().note(`The keys are in ${out}. Nobody else can read it.`);
+  }
+  if (json) return print(made);
   print("# For the LVI server, in the file of --keys-file or as RADICAL_KEYS:");
   for (const key of server) print(key);
   print("# For who deploys:");
   for (const [name, value] of Object.entries(given)) if (value !== null) print(`${name}=${value}`);
+}
+
+/** Makes a new file that its owner alone can read, and replaces none. Throws a CommandError. */
+async function writeSecretFile(file: string, content: string): Promise<void> {
+  try {
+    await writeFile(file, `${content}\n`, { flag: "wx", mode: 0o600 });
+  } catch (error) {
+    const isThere = (error as NodeJS.ErrnoException).code === "EEXIST";
+    const message = isThere ? `${file} is there already.` : `${file} can't be written: ${messageOf(error)}.`;
+    const hint = isThere ? "Name another file, or remove it if nobody uses its keys." : "Name another file with --out.";
+    throw new CommandError("file_not_written", message, hint, { exitCode: EXIT_USAGE });
+  }
 }
 
 async function rotate(options: RotateOptions, signal: AbortSignal): Promise<void> {

@@ -24,12 +24,12 @@ const TAIL = {
     worker: {
       kind: "text",
       placeholder: "name",
-      words: "the deployed Worker (default: that of --env, or the locations of radical dev)",
+      words: "deployed Worker (default: the Worker of --env, or the locations of radical dev)",
     },
     handler: {
       kind: "list",
       placeholder: "name",
-      words: "only what is about this handler; may be given several times",
+      words: "only lines about this handler; may be given several times",
     },
     errors: { kind: "flag", words: "only warnings and errors" },
     lines: {
@@ -37,17 +37,21 @@ const TAIL = {
       default: 10,
       least: 0,
       most: 999_999,
-      words: "lines of the LVI server's log to begin with",
+      words: "number of earlier lines of the LVI server's log to show first",
     },
-    json: { kind: "flag", words: "one JSON object for each line" },
+    json: { kind: "flag", words: "print lines of JSON" },
   },
   notes: `Shows lines of the locations and of the LVI server, in the order in which they arrive here. Each begins with its half, edge or
 primary, and a line of the edge names its location. A lost connection is made again. Ctrl-C ends it.
 
-The lines are those of radical dev, if that runs in the project; or those of the deployment of the environment --env, with both
-servers of its primary; or those of the LVI server that --primary names and the Worker that --worker names. wrangler listens to
-the Worker, so it must be logged in, or have CLOUDFLARE_API_TOKEN.`,
-  exitCodes: ["it was ended", "the command could not listen to a half", "wrong usage"],
+The lines are those of radical dev, if that runs in the project. --env names a deployment instead, with both servers of its
+primary. --primary names another LVI server, and --worker another Worker. The command listens to a Worker with wrangler, which
+must be logged in, or have CLOUDFLARE_API_TOKEN.`,
+  exitCodes: [
+    "the command was ended",
+    "the command could not listen to the locations, or to the LVI server",
+    "wrong usage",
+  ],
   examples: [
     ["radical tail", "radical dev of this project"],
     ["radical tail --handler follow --errors"],

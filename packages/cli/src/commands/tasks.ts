@@ -30,13 +30,24 @@ export const tasksCommand: Program = {
           },
           handler: { kind: "text", placeholder: "name", words: "only tasks of this handler" },
           key: { kind: "text", placeholder: "key", words: "only tasks with this key, in their order" },
-          limit: { kind: "number", default: 50, least: 1, most: 100_000, unit: "tasks", words: "at most so many" },
-          after: { kind: "text", placeholder: "place", words: "go on where an earlier list has ended, as that says" },
+          limit: {
+            kind: "number",
+            default: 50,
+            least: 1,
+            most: 100_000,
+            unit: "tasks",
+            words: "print at most this number of tasks",
+          },
+          after: {
+            kind: "text",
+            placeholder: "place",
+            words: "continue from this place, which an earlier list printed at its end",
+          },
           arguments: ARGUMENTS,
           ...OF_PRIMARY,
         },
-        notes: `A task is ready, running, delayed (its time has not come), waiting (for others with its key) or dead. A dead task begins no more by
-itself: its attempts are over, or the current module lacks its handler.`,
+        notes: `A task is ready, running, delayed (its time has not come), waiting (for others with its key) or dead. A dead task begins no more
+by itself: its attempts are over, or the current module lacks its handler.`,
         examples: [
           ["radical tasks list"],
           ["radical tasks list --state dead --env production"],
@@ -60,7 +71,7 @@ itself: its attempts are over, or the current module lacks its handler.`,
         words: "try dead tasks again, or tasks whose attempt has failed",
         options: {
           ...DEAD,
-          callAgain: { kind: "flag", words: "also call services of which nobody knows whether they have acted" },
+          callAgain: { kind: "flag", words: "also repeat calls of services that may have had their effect" },
           ...OF_PRIMARY,
         },
         notes: `A task begins at once, its failures count anew, and it keeps its place among the tasks with its key. Those behind it follow.`,
@@ -74,7 +85,7 @@ itself: its attempts are over, or the current module lacks its handler.`,
     subcommand(
       {
         name: "run",
-        words: "begin tasks at once, whatever their time",
+        words: "begin tasks at once, also before their time",
         options: { ids: IDS, ...OF_PRIMARY },
         notes: `Tasks with the same key still wait for those before them.`,
         examples: [["radical tasks run 9f2a41c07be3d8569f2a41c07be3d856", "a reminder that is due in a week"]],
@@ -114,8 +125,8 @@ itself: its attempts are over, or the current module lacks its handler.`,
       (options) => run(options, (work, signal) => work.order("cancel", options.ids, options, signal)),
     ),
   ],
-  notes: `Asks the LVI server of radical dev, if that runs in the project, of the deployment of the environment --env, or the one that
---primary names. Ctrl-C ends a command between two steps: what was done stays done.`,
+  notes: `Asks the LVI server of radical dev, if that runs in the project. --env names a deployment instead, and --primary another LVI
+server. Ctrl-C ends a command between two steps: the steps before it stay done.`,
   examples: [
     ["radical tasks list --state dead", "what failed, and why"],
     ["radical tasks retry --handler sendMail", "when the mail server is back"],

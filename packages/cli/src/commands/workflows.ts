@@ -23,8 +23,19 @@ export const workflowsCommand: Program = {
             words: "only workflows in this state",
           },
           handler: { kind: "text", placeholder: "name", words: "only workflows of this name" },
-          limit: { kind: "number", default: 50, least: 1, most: 100_000, unit: "workflows", words: "at most so many" },
-          after: { kind: "text", placeholder: "place", words: "go on where an earlier list has ended, as that says" },
+          limit: {
+            kind: "number",
+            default: 50,
+            least: 1,
+            most: 100_000,
+            unit: "workflows",
+            words: "print at most this number of workflows",
+          },
+          after: {
+            kind: "text",
+            placeholder: "place",
+            words: "continue from this place, which an earlier list printed at its end",
+          },
           ...OF_PRIMARY,
         },
         notes: `A workflow is running, waiting (for time, a signal or others), cancelling, undoing or stuck. One is stuck if its code traps, or
@@ -59,9 +70,9 @@ workflow that has ended is shown for as long as its outcome is kept.`,
           yes: YES,
           ...OF_PRIMARY,
         },
-        notes: `A workflow fails with 409 cancelled at its next wait. It cancels the workflows that it has started, waits for them, and undoes what
-it has done. A stuck one does so at once: it makes the undos that its journal has. One that was enqueued and has not begun never begins;
-radical tasks list shows its id.`,
+        notes: `A workflow fails with 409 cancelled at its next wait. It cancels the workflows that it has started, waits for them, and undoes
+what it has done. A stuck one does so at once: it makes the undos that its journal has. One that was enqueued and has not begun
+never begins; radical tasks list shows its id.`,
         examples: [
           ["radical workflows cancel 8a31f0c27d5b4e6990a1b2c3d4e5f607"],
           ["radical workflows cancel --handler reserve --env production"],
@@ -88,8 +99,8 @@ radical tasks list shows its id.`,
       (options) => run(options, (work, signal) => work.order("retry", options.ids, options, signal)),
     ),
   ],
-  notes: `Asks the LVI server of radical dev, if that runs in the project, of the deployment of the environment --env, or the one that
---primary names. Ctrl-C ends a command between two steps: what was done stays done.`,
+  notes: `Asks the LVI server of radical dev, if that runs in the project. --env names a deployment instead, and --primary another LVI
+server. Ctrl-C ends a command between two steps: the steps before it stay done.`,
   examples: [
     ["radical workflows list --state stuck", "what can't go on, and why"],
     ["radical workflows list --env production --json | jq '.workflows[].id'"],

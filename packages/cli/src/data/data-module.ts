@@ -115,19 +115,19 @@ export class DataModule {
           return { kind: "limit", message: reason };
         // All others say that it can't be.
         if (answer.retryAfterMs === null && answer.code !== "pending")
-          throw this.failed(reason, "nothing of this batch was written");
+          throw this.failed(reason, "Nothing of this batch was written. Run the same command again.");
       } else throw new Error("the LVI server validated a set that was not sent");
       await sleep(PAUSE_MS);
     }
     throw this.failed(
-      `the LVI server does not answer: ${reason}`,
-      "the same command again is safe: it writes the same",
+      `The LVI server does not answer: ${reason}`,
+      "Run the same command again: it writes the same items.",
     );
   }
 
   /** The error that ends the command. */
   failed(words: string, hint: string): CommandError {
-    return new CommandError("not_written", `${words}; ${this.#state()}`, hint);
+    return new CommandError("not_written", `${words.replace(/\.$/, "")}; ${this.#state()}`, hint);
   }
 
   /** The reply; or why there is none. */

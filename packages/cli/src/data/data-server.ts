@@ -91,9 +91,16 @@ export async function withServer<T>(
   }
 }
 
-/** Whether there can be anything to read. */
-export function hasData({ storage }: DataPlace): boolean {
-  return storage?.kind !== "sqlite" || existsSync(storage.file);
+/** Whether there can be anything to read: `radical dev` may not have run yet. Throws a CommandError for a file that was named. */
+export function hasData({ storage, isDev }: DataPlace): boolean {
+  if (storage?.kind !== "sqlite" || existsSync(storage.file)) return true;
+  if (isDev) return false;
+  throw new CommandError(
+    "no_such_storage",
+    `There is no database ${storage.file}.`,
+    "Correct --storage. A server makes the file when it starts.",
+    { exitCode: EXIT_USAGE },
+  );
 }
 
 /** Throws a CommandError if it is not known. */

@@ -259,7 +259,7 @@ function tell(items: readonly ItemWrite[], terminal: Terminal, options: DataOpti
 
 /** What the handlers' tables hold. Throws a CommandError if they have errors. */
 async function typesOf(project: Project, compiler: Compiler): Promise<NonNullable<TableTypes>> {
-  return tableTypes(await compiled(project, compiler, "correct them, or write values as they are with --untyped"));
+  return tableTypes(await compiled(project, compiler, "Correct them, or write values as they are with --untyped."));
 }
 
 export function tableTypes({ tables, records }: Compilation): NonNullable<TableTypes> {
@@ -336,5 +336,5 @@ function namedServer(url: string | null): DataServer | null {
 }
 
 function wrongOption(message: string): CommandError {
-  return new CommandError("usage", message, "radical data --help shows how it is used.", { exitCode: EXIT_USAGE });
+  return new CommandError("usage", message, "radical data --help shows the usage.", { exitCode: EXIT_USAGE });
 }

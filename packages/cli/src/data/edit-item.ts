@@ -27,6 +27,6 @@ export async function editItem(server: DataServer, program: Uint8Array, edit: It
   }
   const ended = await module.execute("edit", args.finish());
   if (ended.kind !== "result")
-    throw module.failed(`the LVI server could not write: ${ended.message}`, "nothing was written");
+    throw module.failed(`The LVI server could not write: ${ended.message}`, "Nothing was written.");
   return new CborReader(ended.value).integerIn(0, 1) === 1;
 }

@@ -118,7 +118,7 @@ export function checkTablesChoice({ to, from }: Pick<TablesChoice, "to" | "from"
   if (from === null || /^[A-Za-z0-9_.-]{1,200}$/.test(from)) return;
   throw usage(
     `--from must be a prefix of tables, and is "${from}"${to === null ? "" : ", beside --to"}.`,
-    "radical restore --help shows how it is used.",
+    "radical restore --help shows the usage.",
   );
 }
 

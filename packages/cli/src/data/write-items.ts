@@ -33,7 +33,7 @@ export async function writeItems(
     }
     const ended = await module.execute("write", args.finish());
     if (ended.kind !== "result")
-      throw module.failed(`the LVI server could not write: ${ended.message}`, "nothing of this batch was written");
+      throw module.failed(`The LVI server could not write: ${ended.message}`, "Nothing of this batch was written.");
     done += new CborReader(ended.value).integerIn(0, MAX_BATCH);
     onBatch(batch.length);
   }

@@ -94,7 +94,7 @@ async function respond(options: ControlOptions, request: IncomingMessage, respon
     const { code, message, hint } =
       error instanceof CommandError
         ? error
-        : { code: "internal_error", message: messageOf(error), hint: "see the log" };
+        : { code: "internal_error", message: messageOf(error), hint: "See the log." };
     answer = { status: code === "internal_error" ? 500 : 400, body: errorBody(code, message, hint) };
   }
   send(response, answer);
@@ -114,7 +114,7 @@ function redirect({ dashboardUrl }: ControlOptions, { headers }: IncomingMessage
     return void response
       .writeHead(302, { location: url, "cache-control": "no-store", "referrer-policy": "no-referrer" })
       .end();
-  const message = url === null ? "radical dev has not started yet" : "the dashboard opens in a browser";
+  const message = url === null ? "radical dev has not started yet." : "The dashboard opens in a browser only.";
   send(response, {
     status: url === null ? 503 : 403,
     body: errorBody(url === null ? "starting" : "not_opened", message, "Open this address in a browser."),
@@ -132,10 +132,14 @@ function refusalOf({ headers: { host = "", origin } }: IncomingMessage): Answer 
   if (!isMeantFor(HOST, host))
     return {
       status: 403,
-      body: errorBody("not_local", "only this machine controls radical dev", "Ask for localhost."),
+      body: errorBody(
+        "not_local",
+        "Only this machine controls radical dev, and the request names another host.",
+        "Ask for localhost.",
+      ),
     };
   if (!isOfAnotherOrigin(origin, host)) return null;
-  const message = `pages of ${origin} don't control radical dev`;
+  const message = `Pages of ${origin} don't control radical dev.`;
   return {
     status: 403,
     body: errorBody("not_local", message, "Do it from a terminal, or from a page of the same origin."),
@@ -147,7 +151,7 @@ async function answerTo({ build, control }: ControlOptions, request: IncomingMes
     status: 404,
     body: errorBody(
       "not_found",
-      "there is nothing here",
+      "There is nothing here.",
       `${FAULTS_PATH}, ${TIME_PATH}, ${BUILD_PATH}, ${LOCATIONS_PATH}`,
     ),
   };
@@ -171,12 +175,19 @@ async function answerTo({ build, control }: ControlOptions, request: IncomingMes
       const switched = request.url === FAULTS_PATH ? faultsOf(current) : timeOf(current);
       if (request.method === "GET") return { status: 200, body: JSON.stringify(switched.state()) };
       if (request.method !== "POST")
-        return { status: 405, body: errorBody("method_not_allowed", "GET or POST", "see docs/cli.md") };
+        return {
+          status: 405,
+          body: errorBody(
+            "method_not_allowed",
+            "This path takes GET and POST only.",
+            "Send one of them: docs/cli.md has examples.",
+          ),
+        };
       // A page of the web would have to ask before it may send this type.
       if (request.headers["content-type"]?.split(";")[0] !== "application/json")
         return {
           status: 415,
-          body: errorBody("not_json", "the body must be JSON", "set content-type: application/json"),
+          body: errorBody("not_json", "The body must be JSON.", "Send the header content-type: application/json."),
         };
       return { status: 200, body: JSON.stringify(await switched.change(await jsonOf(request))) };
     }
@@ -202,15 +213,15 @@ function timeOf({ time, moveTime }: Control): Switched {
 /** What any request gets when there is no build that serves. */
 export function buildErrorAnswer(state: BuildState): Answer {
   if (state.kind !== "failed") {
-    const body = errorBody("starting", "radical dev has not started yet", "Send the request again.");
+    const body = errorBody("starting", "radical dev has not started yet.", "Send the request again.");
     return { status: 503, body, headers: { "retry-after": "1" } };
   }
   const words = noticeOf(state);
   const { diagnostics, frames } = state;
   const error = {
     code: "build_failed",
-    message: `the application does not build: ${words}`,
-    hint: "correct the sources; radical dev builds them again on every save",
+    message: `The application does not build: ${words}`,
+    hint: "Correct the sources; radical dev builds them again on every save.",
   };
   return {
     status: 503,

@@ -72,9 +72,13 @@ export class DashboardData {
       bytes = value === null ? null : itemOf(table, key, parseJson(value), { tables, records }).value;
     } catch (error) {
       if (error instanceof SyntaxError)
-        throw new CommandError("invalid_json", `the value is no JSON: ${error.message}`, "nothing was written");
+        throw new CommandError(
+          "invalid_json",
+          `The value is not JSON: ${error.message}`,
+          "Correct it: nothing was written.",
+        );
       if (error instanceof ItemProblem)
-        throw new CommandError("invalid_items", `the item ${messageOf(error)}`, "nothing was written");
+        throw new CommandError("invalid_items", `The item ${messageOf(error)}`, "Correct it: nothing was written.");
       throw error;
     }
     const seen = await this.#stored(table, key);

@@ -156,7 +156,7 @@ async function answerTo(
   const path = (request.url ?? "").replace(/\?.*$/, "");
   if (!path.startsWith("/api/")) return staticFile(path, request.method ?? "");
   if (!hasToken(options.token, request)) {
-    const message = "the request has not the token of this run";
+    const message = "The request lacks the token of this run.";
     return { status: 401, body: errorBody("wrong_token", message, "Open the address that the command prints now.") };
   }
   if (path === DASHBOARD_STREAM_PATH && request.method === "GET") {
@@ -174,7 +174,11 @@ async function answerTo(
   if (request.method !== "POST" || request.headers["content-type"]?.split(";")[0] !== "application/json")
     return {
       status: 405,
-      body: errorBody("method_not_allowed", "POST of JSON", "Send content-type: application/json."),
+      body: errorBody(
+        "method_not_allowed",
+        "This path takes POST with JSON only.",
+        "Send the header content-type: application/json.",
+      ),
     };
   const nothing = { status: 404, body: errorBody("not_found", "There is nothing here.", "See docs/dashboard.md.") };
   if (path === DASHBOARD_REPLAY_PATH) return json(await options.replay(readReplayQuestion(await jsonOf(request))));
@@ -252,10 +256,13 @@ function stream({ lives, state, onState }: DashboardOptions, response: ServerRes
 /** Its files have no folders. Every other path is the page: it has no paths of its own. */
 async function staticFile(path: string, method: string): Promise<Answer> {
   if (method !== "GET" && method !== "HEAD")
-    return { status: 405, body: errorBody("method_not_allowed", "GET", "See docs/dashboard.md.") };
+    return {
+      status: 405,
+      body: errorBody("method_not_allowed", "This path takes GET only.", "See docs/dashboard.md."),
+    };
   const name = path === "/" ? "index.html" : path.slice(1);
   if (!/^[\w-]+(?:\.[\w-]+)*$/.test(name) || name.startsWith("."))
-    return { status: 404, body: errorBody("not_found", "there is nothing here", "Open /.") };
+    return { status: 404, body: errorBody("not_found", "There is nothing here.", "Open /.") };
   try {
     return {
       status: 200,
@@ -263,8 +270,9 @@ async function staticFile(path: string, method: string): Promise<Answer> {
       type: TYPES[extname(name)] ?? "application/octet-stream",
     };
   } catch {
-    if (name !== "index.html") return { status: 404, body: errorBody("not_found", "there is nothing here", "Open /.") };
-    const message = "the files of the dashboard are not built";
+    if (name !== "index.html")
+      return { status: 404, body: errorBody("not_found", "There is nothing here.", "Open /.") };
+    const message = "The files of the dashboard are not built.";
     return { status: 503, body: errorBody("not_built", message, "In the repository: pnpm build.") };
   }
 }

@@ -136,15 +136,15 @@ export class Dashboard {
     if (app === null)
       throw new CommandError(
         "not_serving",
-        "no build serves yet",
-        "correct the sources; radical dev says what is wrong",
+        "No build serves yet.",
+        "Correct the sources: radical dev shows the errors.",
       );
     return app;
   }
 
   get #control(): Control {
     const control = this.#ports.control();
-    if (control === null) throw new CommandError("starting", "radical dev has not started yet", "wait a moment");
+    if (control === null) throw new CommandError("starting", "radical dev has not started yet.", "Wait a moment.");
     return control;
   }
 
@@ -228,15 +228,15 @@ export class Dashboard {
 
   async #call({ handler, args, sends }: DashboardCalls): Promise<DashboardCalled> {
     const url = this.#ports.url();
-    if (url === null) throw new CommandError("starting", "radical dev has not started yet", "wait a moment");
+    if (url === null) throw new CommandError("starting", "radical dev has not started yet.", "Wait a moment.");
     const { locations } = this.#control;
     const { path, body } = requestOf(handler, args);
     for (const { place } of sends)
       if (!locations.includes(place))
         throw new CommandError(
           "unknown_location",
-          `there is no location "${place}"`,
-          `one of: ${locations.join(", ")}`,
+          `The location "${place}" does not exist.`,
+          `Name one of these: ${locations.join(", ")}.`,
         );
     return {
       answers: await Promise.all(
@@ -274,7 +274,11 @@ function requestOf(handler: string, args: string): { readonly path: string; read
   try {
     parsed = JSON.parse(args);
   } catch (error) {
-    throw new CommandError("invalid_json", `the arguments are no JSON: ${messageOf(error)}`, 'write {"name": "ann"}');
+    throw new CommandError(
+      "invalid_json",
+      `The arguments are not JSON: ${messageOf(error)}`,
+      'Write for example {"name": "ann"}',
+    );
   }
   if (objectMethod(handler) === null) return { path: `${API_PATH}${encodeURIComponent(handler)}`, body: args };
   const called = callPath(handler, parsed);

@@ -178,7 +178,9 @@ export class DevSession {
 
   async #wait(): Promise<void> {
     if (!this.#isWatching)
-      return this.end(new CommandError("build_failed", "the application has errors", "correct them and start again"));
+      return this.end(
+        new CommandError("build_failed", "The application has errors.", "Correct them, and start radical dev again."),
+      );
     this.#state = { kind: "waiting_for_build" };
     try {
       await this.#ports.wait();
@@ -231,6 +233,6 @@ function eventOfFailure(error: unknown): DevEvent {
     event: "failed",
     code: "internal_error",
     message: messageOf(error),
-    hint: "the last good build goes on serving",
+    hint: "The last good build goes on serving.",
   };
 }

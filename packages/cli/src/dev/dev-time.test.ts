@@ -136,5 +136,5 @@ test("an advance is a length of time in words, or milliseconds", () => {
     0,
   ]);
   for (const json of [null, {}, { advance: -1 }, { advance: 1.5 }, { advance: "soon" }, { advance: "4000 days" }])
-    expect(() => readTimeAdvance(json)).toThrow(/^advance must be a time up to 3660 days/);
+    expect(() => readTimeAdvance(json)).toThrow(/^The field advance must be a time up to 3660 days/);
 });

@@ -147,7 +147,7 @@ export function readTimeAdvance(json: unknown): number {
   if (ms !== null) return ms;
   throw new CommandError(
     "invalid_time",
-    `advance must be a time up to ${MAX_AHEAD_DAYS} days.`,
+    `The field advance must be a time up to ${MAX_AHEAD_DAYS} days.`,
     'Send {"advance": "3 days"}, "12 hours" or "90s", or whole milliseconds.',
     { exitCode: EXIT_USAGE },
   );

@@ -135,17 +135,17 @@ function isWebSocket({ headers }: IncomingMessage): boolean {
 function refusalOf({ host }: FrontOptions, request: IncomingMessage): Answer | null {
   const hosts = request.headersDistinct["host"] ?? [];
   if (hosts.length !== 1 || !isMeantFor(host, hosts[0]!)) {
-    const message = `radical dev does not answer to the name "${hosts.join(", ").slice(0, 200)}"`;
+    const message = `radical dev does not answer to the name "${hosts.join(", ").slice(0, 200)}".`;
     const hint =
       "Ask for localhost, or start radical dev with --host and the name or address. A tunnel must send the header host: localhost.";
     return { status: 403, body: errorBody("host_not_allowed", message, hint) };
   }
   if (isForPlatform(request) && !isOfThisMachine(host, hosts[0]!, request)) {
-    const message = `${PLATFORM_PREFIX} answers programs of this machine only`;
+    const message = `${PLATFORM_PREFIX} answers programs of this machine only.`;
     return { status: 403, body: errorBody("not_local", message, "Use curl, and start radical dev without --host.") };
   }
   if (request.url?.startsWith("/") === true || request.url === "*") return null;
-  return { status: 400, body: errorBody("malformed_message", "the path must begin with /", "Send the path only.") };
+  return { status: 400, body: errorBody("malformed_message", "The path must begin with /.", "Send the path only.") };
 }
 
 /** As the Worker behind reads the path, which resolves dots: `/./cdn-cgi/` and `/%2e/cdn-cgi/` are the same. */
@@ -243,7 +243,7 @@ function hand(
     if (response.headersSent || response.destroyed) return void response.destroy();
     const body = errorBody(
       "location_unavailable",
-      "the location broke the request off, because its Worker is started again, has failed, or has not read the body",
+      "The location broke the request off, because its Worker is started again, has failed, or has not read the body.",
       "Send the request again, with a smaller body if it is large; the log of radical dev tells more.",
     );
     tell(503, "route");

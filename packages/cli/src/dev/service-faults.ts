@@ -100,7 +100,7 @@ export function readDevFaultChange(
   if (typeof json !== "object" || json === null || !("services" in json)) return readFaultChange(json, locations);
   const { services, ...others } = json;
   if (typeof services !== "object" || services === null || !Object.values(services).every(isOrdered))
-    throw wrongChange(`services must be like ${EXAMPLE}: ${POSSIBLE}.`);
+    throw wrongChange(`The field services must be like ${EXAMPLE}: ${POSSIBLE}.`);
   const faults = Object.fromEntries(
     Object.entries(services as Readonly<Record<string, OrderedFaults>>).map(([name, ordered]) => [
       name,

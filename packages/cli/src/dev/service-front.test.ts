@@ -178,7 +178,7 @@ test("a client orders failures in the words of --fail, and what it does not name
     { charge: { slowMs: 1 } },
   ];
   for (const services of [...wrong, { charge: { throw: "1" } }])
-    expect(() => read({ services })).toThrow(/^services must be like .*0 to 1/);
+    expect(() => read({ services })).toThrow(/^The field services must be like .*0 to 1/);
   expect(() => read({ services: { bank: { lost: 1 } } })).toThrow(/no service of that name/);
   expect(() => read({ services: {}, partitioned: ["XX"] })).toThrow(/which are: JP/);
 });

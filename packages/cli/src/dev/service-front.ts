@@ -166,7 +166,7 @@ async function answerCaches(
     send(response, jsonAnswer(200, together(answers)));
   } catch (error) {
     const message = messageOf(error);
-    send(response, jsonAnswer(500, { error: { code: "internal_error", message, hint: "see the log" } }));
+    send(response, jsonAnswer(500, { error: { code: "internal_error", message, hint: "See the log." } }));
   }
 }
 
@@ -191,7 +191,7 @@ const NOTHING = new Uint8Array();
 
 /** As the Worker signs the answer of a service that throws. */
 function orderedFailure({ secret }: DeploymentKey, { headers }: IncomingMessage, name: string): Answer {
-  const message = `${name} fails, as radical dev was told`;
+  const message = `${name} fails, because radical dev orders its failures.`;
   const body = encodeServiceAnswer({ kind: "failed", code: "ordered_failure", message });
   const head = signedAnswerHead(headers[SIGNATURE_HEADER]?.toString() ?? "");
   const signature = createHmac("sha256", Buffer.from(secret, "hex")).update(head).update(body).digest("hex");

@@ -6,19 +6,19 @@ export const DEPLOYED = {
   env: {
     kind: "text",
     placeholder: "name",
-    words: "the environment that is deployed: its Worker, and its primary with the key",
+    words: "deployed environment: its Worker, and its primary with the key",
   },
   region: {
     kind: "text",
     placeholder: "name",
-    words: "of the primary at AWS (default: that of AWS_REGION or of the profile)",
+    words: "AWS region of the primary (default: AWS_REGION, or the region of the profile)",
   },
 } as const satisfies Options;
 
 export const PRIMARY = {
   kind: "text",
   placeholder: "url",
-  words: "the LVI server, whose administration key is in RADICAL_ADMIN_KEYS (default: that of radical dev)",
+  words: "LVI server to ask; RADICAL_ADMIN_KEYS has its administration key (default: the server of radical dev)",
 } as const satisfies Option;
 
 /** Throws a CommandError for a region of no deployment: the command would work on something else than its user thinks. */

@@ -88,8 +88,8 @@ export async function record(options: RecordOptions): Promise<Recording> {
         case "ended":
           throw new PrimaryError(
             "primary_failed",
-            `the recording was ended: ${line.reason}`,
-            "what was recorded stays",
+            `The LVI server has ended the recording: ${line.reason}`,
+            "The records so far are kept.",
           );
         case "sample": {
           if (line.redacted === undefined && isRedacted(redact, [])) throw tooOld();
@@ -112,7 +112,11 @@ export async function record(options: RecordOptions): Promise<Recording> {
     stop.abort();
   }
   if (recorded < count && !signal.aborted)
-    throw new PrimaryError("primary_not_reached", "the LVI server has ended the connection", "what was recorded stays");
+    throw new PrimaryError(
+      "primary_not_reached",
+      "The LVI server has ended the connection.",
+      "The records so far are kept.",
+    );
   const unredacted = redact === "all" ? [] : redact.filter((name) => !found.has(name));
   return { recorded, leftOut, differing, unredacted };
 }
@@ -127,8 +131,8 @@ export async function moduleOfPrimary(primary: PrimaryAddress, hash: ModuleHash)
 function tooOld(): PrimaryError {
   return new PrimaryError(
     "primary_failed",
-    "The LVI server is of an older version and does not redact what it sends. Nothing was recorded",
-    "bring the server to the version of this command, or record everything as it is: --whole",
+    "The LVI server is of an older version and does not redact what it sends. Nothing was recorded.",
+    "Bring the server to the version of this command, or record everything as it is: --whole",
   );
 }
 

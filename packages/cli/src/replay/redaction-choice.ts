@@ -15,7 +15,7 @@ export function redactionChoice({ redact, whole }: RedactionOptions): RedactionQ
     return checkRedaction(redact);
   } catch (error) {
     if (!(error instanceof MalformedError)) throw error;
-    throw wrongUse(`--redact: ${error.message}`, "radical record --help shows how it is used.");
+    throw wrongUse(`--redact: ${error.message}`, "radical record --help shows the usage.");
   }
 }
 

@@ -73,7 +73,7 @@ export function createCloudflareApi(options: CloudflareOptions): CloudflareApi {
       text = await response.text();
     } catch (error) {
       const message = `Cloudflare's API was not reached (${method} ${path}): ${reasonOf(error)}`;
-      throw new CloudflareError(0, null, message, "check this machine's connection, then run the same command again");
+      throw new CloudflareError(0, null, message, "Check this machine's connection, then run the same command again.");
     }
     const envelope = parse(text);
     if (response.ok && envelope?.success === true) return envelope;

@@ -12,7 +12,7 @@ export interface Account {
   readonly name: string | null;
 }
 
-const LOG_IN = "log in with `npx wrangler login`, or set CLOUDFLARE_API_TOKEN";
+const LOG_IN = "Log in with `npx wrangler login`, or set CLOUDFLARE_API_TOKEN.";
 
 /** What the environment has, or else what `wrangler login` has left. Throws a CommandError without either. */
 export async function authorizationOf(

@@ -183,7 +183,7 @@ export class AwsPrimary implements PrimaryDeployment {
       const wanted = await this.#wanted({ stack, parameters: stored }, artefact, current.leader);
       return this.#changeStack(wanted.template, progress);
     });
-    await this.#store.dropOthers(access);
+    await this.#dropOthers(access, note);
     if (leftover.length > 0) await this.#otherStore.remove(access);
     const state = await this.state();
     if (state === null) throw new Error(`The stack ${this.#names.stack} is gone.`);
@@ -256,12 +256,12 @@ export class AwsPrimary implements PrimaryDeployment {
 
   async planDestroy({ keepTables }: { readonly keepTables: boolean }): Promise<Removal> {
     const access = await this.#account.access();
-    const [stack, stores, parameters, there, replaced] = await Promise.all([
+    const [stack, stores, parameters, there, unused] = await Promise.all([
       this.#account.stack(this.#names.stack),
       Promise.all([this.#store.removals(access), this.#otherStore.removals(access)]),
       this.#account.parameters(this.#secretNames),
       this.#tablesThere(access, this.#names.tablePrefix),
-      this.#replacedTables(access),
+      this.#unusedTables(access),
     ]);
     const remove = (what: string, detail: string): PlannedChange => ({ kind: "remove", what, detail });
     const removes = [
@@ -272,14 +272,7 @@ export class AwsPrimary implements PrimaryDeployment {
       ...[...parameters.keys()].map((name) => remove(`secret ${name}`, "")),
       ...(keepTables ? [] : there.map((table) => remove(table, "with everything that it holds"))),
     ];
-    const stays = [
-      ...(keepTables ? there : []),
-      ...replaced.map(
-        (table) =>
-          `${table}: restored tables have replaced it; it keeps its data, and costs, until you delete it at AWS`,
-      ),
-    ];
-    return { removes, stays };
+    return { removes, stays: [...(keepTables ? there : []), ...unused] };
   }
 
   async destroy(
@@ -335,11 +328,31 @@ export class AwsPrimary implements PrimaryDeployment {
     return tables.flatMap(({ name, exists }) => (exists ? [`table ${name}`] : []));
   }
 
-  /** Those that the first deployment has made, if the deployment has restored ones now. */
-  async #replacedTables(access: PrimaryAccess): Promise<readonly string[]> {
+  /** Tables of the deployment's past, in words: restored ones have replaced them, or they were restored themselves. */
+  async #unusedTables(access: PrimaryAccess): Promise<readonly string[]> {
     const { application, environment } = this.#settings;
     const { tablePrefix } = primaryNames({ application, environment });
-    return tablePrefix === this.#names.tablePrefix ? [] : this.#tablesThere(access, tablePrefix);
+    const cost = "it keeps its data, and costs, until you delete it at AWS";
+    const replaced = tablePrefix === this.#names.tablePrefix ? [] : await this.#tablesThere(access, tablePrefix);
+    return [
+      ...replaced.map((table) => `${table}: restored tables have replaced it; ${cost}`),
+      ...(await this.#unusedRestored(access, tablePrefix, cost)),
+    ];
+  }
+
+  async #unusedRestored(access: PrimaryAccess, firstPrefix: string, cost: string): Promise<readonly string[]> {
+    const inUse = await this.#withTables(access, ({ names }) => Promise.resolve(names));
+    try {
+      const restored = await this.#withTables(access, (tables) => tables.restored(), firstPrefix);
+      return restored
+        .filter((name) => !inUse.includes(name))
+        .map((name) => `table ${name}: it was restored, and is not in use; ${cost}`);
+    } catch (error) {
+      if (!(error instanceof CommandError) || error.code !== "aws_access_denied") throw error;
+      return [
+        `tables ${firstPrefix}-at-*, if there are any that are not in use: AWS lists them only with the permission dynamodb:ListTables`,
+      ];
+    }
   }
 
   async #withTables<T>(
@@ -525,6 +538,18 @@ export class AwsPrimary implements PrimaryDeployment {
         ? "the change was taken back: what was deployed before serves on"
         : `the stack is ${status}`,
     );
+  }
+
+  /** The machines are replaced by now, so a deployment does not end at old things that AWS does not remove. */
+  async #dropOthers(access: PrimaryAccess, note: (words: string) => void): Promise<void> {
+    try {
+      await this.#store.dropOthers(access);
+    } catch (error) {
+      if (!(error instanceof CommandError)) throw error;
+      note(
+        `${error.message}. The machines run the new server; the next change of the primary tries the removal again.`,
+      );
+    }
   }
 
   async #removeStack(progress: (event: PrimaryProgress) => void): Promise<void> {

@@ -42,7 +42,7 @@ export async function fetched({ key, sha256, fetch: get }: Tool): Promise<Uint8A
   if (found === sha256) return bytes;
   throw new CommandError(
     "download_failed",
-    `What was fetched as ${key} is another file: its SHA-256 is ${found}, not ${sha256}.`,
+    `The file that was fetched as ${key} is another file: its SHA-256 is ${found}, not ${sha256}.`,
     "Somebody between this machine and GitHub changes what is downloaded: a proxy, perhaps. Use another network.",
   );
 }

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { fargateHost, serviceOf } from "./fargate-host.ts";
 import { serverTag, TUNNEL_TAG } from "./image-tags.ts";
 import { DEFAULT_PRIMARY_SETTINGS, type PrimarySettings } from "./primary-deployment.ts";
+import { serverVariables } from "./server-variables.ts";
 import { machineOf, wordsOf } from "./stack-words.ts";
 import { template } from "./template.ts";
 import type { Template } from "./template-parts.ts";
@@ -96,6 +97,21 @@ test("secrets come by reference: no key and no token is in the template", () => 
           "arn:${AWS::Partition}:ssm:${AWS::Region}:${AWS::AccountId}:parameter/radical/shop/production/nodes/a/tunnel-token",
       },
     },
+  ]);
+});
+
+test("options of the server that are chosen stand in its environment, and no others", () => {
+  const chosen = serverVariables({ auditPercent: 5, giveUpUnreadable: true, otlpRatio: 0.25 });
+  expect(chosen).toEqual({
+    RADICAL_AUDIT_PERCENT: "5",
+    RADICAL_GIVE_UP_UNREADABLE: "yes",
+    RADICAL_OTLP_RATIO: "0.25",
+  });
+  expect(changedFrom(of({ server: chosen }))).toEqual(["TaskA", "TaskB"]);
+  const [server] = containers("A", of({ server: chosen }));
+  expect(server.Environment).toEqual([
+    ...containers("A")[0].Environment!,
+    ...Object.entries(chosen).map(([Name, Value]) => ({ Name, Value })),
   ]);
 });
 

@@ -124,6 +124,7 @@ function machine(
     RADICAL_READ_LEASE_MS: `${settings.readLeaseMs}`,
     RADICAL_STORAGE: sub(`dynamodb:${tablePrefix}?region=\${AWS::Region}`),
     RADICAL_TUNNEL: `http://${TUNNEL_METRICS}/ready`,
+    ...settings.server,
   };
   return {
     [`Task${letter}`]: {

@@ -11,6 +11,7 @@ import { ALLOCATOR_ENVIRONMENT, dockerfile, imageFiles } from "../image/image-fi
 import { CLOUDFLARED } from "./cloudflared.ts";
 import { MACHINE_ROOM_MB } from "./machine-memory.ts";
 import { SERVER_HOST, SERVER_PORT } from "./names.ts";
+import { SERVER_VARIABLES } from "./server-variables.ts";
 
 /** In the artefact, and where it is unpacked: /opt/radical. */
 export type FileTexts = Readonly<Record<string, string>>;
@@ -212,6 +213,8 @@ RADICAL_DEPLOYMENT=$RADICAL_DEPLOYMENT
 RADICAL_METRICS_NAMESPACE=$RADICAL_METRICS_NAMESPACE
 RADICAL_MEMORY_MB=$memory
 END
+# Options of the server that the deployment has chosen.
+grep --extended-regexp '^(${SERVER_VARIABLES.join("|")})=' "$ETC/node.env" >>"$ETC/server.env" || true
 store "$keys" "$ETC/keys" 0640 >/dev/null
 token="$(store "$token" "$ETC/tunnel-token" 0600)"
 if [ "$token" = changed ] && systemctl --quiet is-active radical-tunnel; then systemctl restart radical-tunnel; fi

@@ -36,6 +36,8 @@ export interface PrimarySettings extends DeploymentName {
   readonly shellAccess: boolean;
   /** How long its read leases last; 0: it grants none. */
   readonly readLeaseMs: number;
+  /** Variables of the server's environment, for options that are not the server's defaults. */
+  readonly server: Readonly<Record<string, string>>;
   /** Prefix of the tables, if they were restored; null: those that the first deployment makes. */
   readonly tables: string | null;
 }
@@ -51,6 +53,7 @@ export const DEFAULT_PRIMARY_SETTINGS = {
   alarmTopic: null,
   shellAccess: false,
   readLeaseMs: DEFAULT_READ_LEASE_MS,
+  server: {},
   tables: null,
 } as const satisfies Omit<PrimarySettings, keyof DeploymentName>;
 
@@ -193,8 +196,8 @@ export interface PrimaryDeployment {
   /** Second half, when nobody signs with the old ones any more. */
   dropOldKeys(kind: KeyKind): Promise<PrimaryState>;
   /**
-   * What there is to be removed: also what a removal that was broken off has left. Tables that restored ones have replaced stay. Changes
-   * nothing.
+   * What there is to be removed: also what a removal that was broken off has left. Tables that restored ones have replaced stay, and so do
+   * restored ones that are not in use. Changes nothing.
    */
   planDestroy(options: { readonly keepTables: boolean }): Promise<Removal>;
   /** Removes everything, in the order in which nothing is left that costs. Tables, and what is in them, only if told. */

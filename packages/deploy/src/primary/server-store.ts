@@ -21,7 +21,7 @@ export interface ServerStore {
   changes(access: PrimaryAccess, server: string, template: string | null): Promise<readonly PlannedChange[]>;
   /** They make it so, if the server is that of this version. */
   steps(access: PrimaryAccess): Promise<readonly StoreStep[]>;
-  /** Once no machine is launched with another server. */
+  /** Once no machine is launched with another server. Rejects with a CommandError that names things that stay. */
   dropOthers(access: PrimaryAccess): Promise<void>;
   /** Names the things that `remove` would remove. Changes nothing. */
   removals(access: PrimaryAccess): Promise<readonly PlannedChange[]>;

@@ -7,7 +7,7 @@ import { advertisedBy, bucketName, primaryNames } from "./names.ts";
 import type { NodeName } from "@radical/protocol";
 import type { PrimarySettings } from "./primary-deployment.ts";
 
-type NodeSettings = Pick<PrimarySettings, "application" | "environment" | "readLeaseMs">;
+type NodeSettings = Pick<PrimarySettings, "application" | "environment" | "readLeaseMs" | "server">;
 
 /** Where artefacts lie in the bucket, by their SHA-256. */
 export function artefactKey(artefact: string): string {
@@ -41,7 +41,9 @@ RADICAL_METRICS_NAMESPACE=${metrics}
 RADICAL_ADVERTISE=${advertisedBy(node)}
 RADICAL_READ_LEASE_MS=${settings.readLeaseMs}
 RADICAL_DEPLOYMENT=${settings.application}-${settings.environment}
-`;
+${Object.entries(settings.server)
+  .map(([name, value]) => `${name}=${value}\n`)
+  .join("")}`;
 }
 
 /** Between two machines that could not be made. */

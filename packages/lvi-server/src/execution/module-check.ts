@@ -14,20 +14,20 @@ export function checkModule(hash: ModuleHash, content: ModuleContent): void {
   } catch (error) {
     throw new RadicalError(
       "malformed_message",
-      `the module is not valid WebAssembly: ${String(error)}`,
-      "build it again",
+      `The module is not valid WebAssembly: ${String(error)}`,
+      "Build it again.",
     );
   }
   if (module.hash !== hash) {
     throw new RadicalError(
       "module_mismatch",
-      `the content has the hash ${module.hash}, not ${hash}`,
-      "register a module under its own hash",
+      `The content has the hash ${module.hash}, not ${hash}.`,
+      "Register a module under its own hash.",
     );
   }
   const fault = faultOf(module, content) ?? faultOfMemory(content) ?? faultOfSchedules(content);
   if (fault !== null)
-    throw new RadicalError("malformed_message", `the module can't be run: ${fault}`, "build it again");
+    throw new RadicalError("malformed_message", `The module can't be run: ${fault}`, "Build it again.");
 }
 
 /** A zone that was known where the module was built may be unknown here. */

@@ -57,7 +57,7 @@ export function logAnswer(recent: LogRing, asked: Asked, streaming: Streaming): 
   const kept = recent.last(lines, level);
   const stop = follow ? recent.follow(level, tell) : null;
   if (follow && stop === null)
-    throw new RadicalError("primary_busy", "too many follow the log already", "end another radical tail");
+    throw new RadicalError("primary_busy", "Too many commands follow the log already.", "End another radical tail.");
   return (response) => {
     stream = new LineStream(response, { ...streaming, onClose: () => stop?.() });
     for (const line of kept) tell(line);

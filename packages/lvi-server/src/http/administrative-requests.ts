@@ -36,8 +36,8 @@ export function administrativeClaimOf(
   checkTime(head.timeMs, nowMs);
   if (!isSignedBy(key, administrativeText(head), signature))
     throw unauthorized(
-      "the signature does not fit the request",
-      `sign with the private half of "${claim.keyId}", whose public half this server has`,
+      "The signature does not fit the request.",
+      `Sign with the private half of "${claim.keyId}", whose public half this server has.`,
     );
   return claim;
 }
@@ -45,7 +45,7 @@ export function administrativeClaimOf(
 /** Throws a RadicalError `unauthorized` unless the body is the one that was signed. */
 export function checkBody({ head }: AdministrativeClaim, body: Uint8Array): void {
   if (hash("sha256", body, "hex") === head.bodyHash) return;
-  throw unauthorized("the body is not the one that was signed", "send the body as it was signed");
+  throw unauthorized("The body is not the one that was signed.", "Send the body as it was signed.");
 }
 
 function isSignedBy(key: KeyObject, text: string, signature: string): boolean {
@@ -55,17 +55,17 @@ function isSignedBy(key: KeyObject, text: string, signature: string): boolean {
 function noAdministrationKey(keys: KeyRing, keyId: string): Error {
   if (keys.current.has(keyId))
     return unauthorized(
-      `"${keyId}" is the key of a location, and this path is for administration`,
-      "sign with an administration key: RADICAL_ADMIN_KEYS",
+      `"${keyId}" is the key of a location, and this path is for administration.`,
+      "Sign with an administration key of RADICAL_ADMIN_KEYS.",
     );
   const hint =
     keys.administration.size === 0
-      ? "this server has none at all: `radical secrets new-keys` makes one, and its public half goes to the keys of the server"
-      : "give this server the public half of the key, or sign with a key whose public half it has";
-  return unauthorized(`there is no administration key "${keyId.slice(0, 64)}"`, hint);
+      ? "This server has no administration key: `radical secrets new-keys` makes one, and its public half goes to the keys of the server."
+      : "Give this server the public half of the key, or sign with a key whose public half it has.";
+  return unauthorized(`The server has no administration key "${keyId.slice(0, 64)}".`, hint);
 }
 
 function notSigned(): Error {
   const names = [KEY_HEADER, TIME_HEADER, NONCE_HEADER, BODY_HASH_HEADER, SIGNATURE_HEADER];
-  return unauthorized("the request is not signed by an administration key", `send the headers ${names.join(", ")}`);
+  return unauthorized("The request is not signed by an administration key.", `Send the headers ${names.join(", ")}.`);
 }

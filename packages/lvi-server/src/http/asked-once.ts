@@ -18,47 +18,76 @@ const REMEMBERED_MS = 2 * REPLAY_WINDOW_MS + SLACK_MS;
 const MOST_REMEMBERED = 100_000;
 
 /**
- * Most questions of listeners that are remembered, by key. The most listeners that a server takes ask 50,000 in the time that it
- * remembers them, and 250,000 while their connections break every five seconds.
+ * Most questions of listeners that are remembered, of all keys. The most listeners that a server takes ask 51,200 in the time that it
+ * remembers them. So there is room for them twice, while the key is replaced.
  */
-const MOST_LISTENED = 250_000;
+const MOST_LISTENED = 110_000;
 
-/** Names of requests, each of which is remembered for as long as its signature can count. */
+/** Bytes of one: its name, and its place in a set that is half full. */
+const LISTENED_BYTES = 72;
+
+/** Most memory that questions of listeners take. */
+export const MOST_LISTENED_BYTES = MOST_LISTENED * LISTENED_BYTES;
+
+/** Names that may be forgotten at about the same time are forgotten together. */
+const TOGETHER_MS = 10_000;
+
+/** Names of requests, each of which is remembered for as long as its signature can count, and a little longer. */
 export class LatelyAsked {
-  readonly #most: number;
-  /** When each name may be forgotten, by the monotonic clock. A name goes when those before it have gone, which is soon. */
-  readonly #forgottenAtMs = new Map<string, number>();
+  /** By the time, in parts of {@link TOGETHER_MS} by the monotonic clock, from which on they may be forgotten. */
+  readonly #names = new Map<number, Set<string>>();
 
-  constructor(most = MOST_REMEMBERED) {
-    this.#most = most;
+  get size(): number {
+    let size = 0;
+    for (const names of this.#names.values()) size += names.size;
+    return size;
   }
 
-  /** Throws a RadicalError if it was asked before, or if there is no room to remember it so long. `nowMs`: by the monotonic clock. */
-  check(name: string, nowMs: number, rememberedMs = REMEMBERED_MS): void {
-    for (const [known, atMs] of this.#forgottenAtMs) {
-      if (atMs > nowMs) break;
-      this.#forgottenAtMs.delete(known);
-    }
-    if (this.#forgottenAtMs.has(name))
-      throw new RadicalError("unauthorized", "this request was answered before", "sign each request anew");
-    if (this.#forgottenAtMs.size >= this.#most)
-      throw new RadicalError("primary_busy", "too many such requests came lately", "ask again in some minutes");
-    this.#forgottenAtMs.set(name, nowMs + rememberedMs);
+  /**
+   * Throws a RadicalError if it was asked before, or if there is no room to remember it so long. `nowMs`: by the monotonic clock. `most`:
+   * that are remembered at once.
+   */
+  check(name: string, nowMs: number, rememberedMs: number, most: number): void {
+    this.forgetUntil(nowMs);
+    for (const names of this.#names.values())
+      if (names.has(name))
+        throw new RadicalError("unauthorized", "This request was answered before.", "Sign each request anew.");
+    if (this.size >= most)
+      throw new RadicalError("primary_busy", "Too many such requests came lately.", "Ask again in some minutes.");
+    const until = Math.ceil((nowMs + rememberedMs) / TOGETHER_MS);
+    const together = this.#names.get(until);
+    if (together === undefined) this.#names.set(until, new Set([name]));
+    else together.add(name);
   }
 
   forget(name: string): void {
-    this.#forgottenAtMs.delete(name);
+    for (const names of this.#names.values()) names.delete(name);
+  }
+
+  /** Those whose signatures don't count any more. */
+  forgetUntil(nowMs: number): void {
+    for (const until of this.#names.keys()) if (until * TOGETHER_MS <= nowMs) this.#names.delete(until);
   }
 }
 
 /** Questions of locations that listen, each of which is answered once. */
 export class ListenedOnce {
+  readonly #keys: () => ReadonlyMap<string, unknown>;
   readonly #most: number;
   /** By key: the holder of one fills no room of the others. */
   readonly #asked = new Map<string, LatelyAsked>();
 
-  constructor(most = MOST_LISTENED) {
+  /** `keys`: those that the server takes as of now. Each has an equal part of the room. */
+  constructor(keys: () => ReadonlyMap<string, unknown>, most = MOST_LISTENED) {
+    this.#keys = keys;
     this.#most = most;
+  }
+
+  /** Questions that are remembered. */
+  get size(): number {
+    let size = 0;
+    for (const asked of this.#asked.values()) size += asked.size;
+    return size;
   }
 
   /**
@@ -71,11 +100,18 @@ export class ListenedOnce {
     nowMs: number,
     answered: () => T,
   ): T {
+    const keys = this.#keys();
+    // A key that was taken out signs nothing that is answered.
+    for (const [id, asked] of this.#asked) {
+      if (keys.has(id)) asked.forgetUntil(nowMs);
+      else this.#asked.delete(id);
+    }
     let asked = this.#asked.get(keyId);
-    if (asked === undefined) this.#asked.set(keyId, (asked = new LatelyAsked(this.#most)));
-    // In hexadecimal digits, of either case.
-    const name = signature.toLowerCase();
-    asked.check(name, nowMs, timeMs - wallMs + REPLAY_WINDOW_MS + SLACK_MS);
+    if (asked === undefined) this.#asked.set(keyId, (asked = new LatelyAsked()));
+    // Of the room of others some may be taken by questions of a time with fewer keys.
+    const most = Math.min(Math.floor(this.#most / Math.max(1, keys.size)), this.#most - this.size + asked.size);
+    const name = nameOf(signature);
+    asked.check(name, nowMs, timeMs - wallMs + REPLAY_WINDOW_MS + SLACK_MS, most);
     try {
       return answered();
     } catch (error) {
@@ -83,6 +119,11 @@ export class ListenedOnce {
       throw error;
     }
   }
+}
+
+/** 128 bits of a signature, as a text of 16 bytes. Signatures are in hexadecimal digits, of either case. */
+function nameOf(signature: string): string {
+  return Buffer.from(signature.slice(0, 32), "hex").toString("latin1");
 }
 
 export interface AskedOnceOptions {
@@ -93,11 +134,12 @@ export interface AskedOnceOptions {
 
 export class AskedOnce {
   readonly #deployment: string | null;
-  readonly #nonces: LatelyAsked;
+  readonly #most: number;
+  readonly #nonces = new LatelyAsked();
 
-  constructor({ deployment, mostRemembered }: AskedOnceOptions) {
+  constructor({ deployment, mostRemembered = MOST_REMEMBERED }: AskedOnceOptions) {
     this.#deployment = deployment;
-    this.#nonces = new LatelyAsked(mostRemembered);
+    this.#most = mostRemembered;
   }
 
   /**
@@ -113,16 +155,16 @@ export class AskedOnce {
       const named = deployment === "" ? "none" : `"${deployment.slice(0, 100)}"`;
       throw new RadicalError(
         "unauthorized",
-        `the request is to the deployment ${named}, and this server is of "${this.#deployment}"`,
-        "ask with the key and the name of this deployment",
+        `The request is to the deployment ${named}, and this server is of "${this.#deployment}".`,
+        "Ask with the key and the name of this deployment.",
       );
     }
     if (timeMs < sinceMs)
       throw new RadicalError(
         "primary_busy",
-        "the request was signed before this server began to serve, so nobody knows whether it was answered",
-        "ask again; if it goes on, set the clocks of both sides",
+        "The request was signed before this server began to serve, so nobody knows whether it was answered.",
+        "Ask again; if it goes on, set the clocks of both sides.",
       );
-    this.#nonces.check(nonce, nowMs);
+    this.#nonces.check(nonce, nowMs, REMEMBERED_MS, this.#most);
   }
 }

@@ -27,18 +27,18 @@ export function claimOf(keys: KeyRing, headers: IncomingHttpHeaders, nowMs: numb
   const signature = headers[SIGNATURE_HEADER];
   if (typeof keyId !== "string" || typeof time !== "string" || typeof signature !== "string") {
     throw unauthorized(
-      "the request is not signed",
-      `send the headers ${KEY_HEADER}, ${TIME_HEADER} and ${SIGNATURE_HEADER}`,
+      "The request is not signed.",
+      `Send the headers ${KEY_HEADER}, ${TIME_HEADER} and ${SIGNATURE_HEADER}.`,
     );
   }
   const key = keys.current.get(keyId);
   if (key === undefined) {
     if (keys.administration.has(keyId))
       throw unauthorized(
-        `"${keyId}" is an administration key, and this path is for locations`,
-        "sign with the key of a location",
+        `"${keyId}" is an administration key, and this path is for locations.`,
+        "Sign with the key of a location.",
       );
-    throw unauthorized(`there is no key "${keyId.slice(0, 64)}"`, "give both sides the same key");
+    throw unauthorized(`The server has no key "${keyId.slice(0, 64)}".`, "Give both sides the same key.");
   }
   const timeMs = /^\d{1,15}$/.test(time) ? Number(time) : Number.NaN;
   checkTime(timeMs, nowMs);
@@ -48,7 +48,7 @@ export function claimOf(keys: KeyRing, headers: IncomingHttpHeaders, nowMs: numb
 /** Throws a RadicalError `unauthorized`. */
 export function checkTime(signedAtMs: number, nowMs: number): void {
   if (Math.abs(nowMs - signedAtMs) <= REPLAY_WINDOW_MS) return;
-  throw unauthorized("the request was signed too long ago, or in the future", "set the clocks of both sides");
+  throw unauthorized("The request was signed too long ago, or in the future.", "Set the clocks of both sides.");
 }
 
 /** Whether the claim is true of the whole request. Throws a RadicalError `unauthorized`. */
@@ -58,7 +58,7 @@ export function verify({ key, timeMs, signature }: Claim, method: string, path: 
     claimed.write(signature.toLowerCase(), "latin1");
     if (timingSafeEqual(claimed, expected)) return;
   }
-  throw unauthorized("the signature does not fit the request", "give both sides the same key");
+  throw unauthorized("The signature does not fit the request.", "Give both sides the same key.");
 }
 
 /** In hexadecimal. */

@@ -194,7 +194,7 @@ export function createHttpServer(options: HttpOptions): Server {
     sinceMs: now(),
     receiving: { bytes: 0 },
     askedOnce: new AskedOnce({ deployment }),
-    listened: new ListenedOnce(),
+    listened: new ListenedOnce(() => options.keys.current),
     lines: { heartbeatMs, unread: new UnreadBytes(unreadBytes) },
     together: inTurns(),
     streaming,
@@ -527,8 +527,8 @@ function perform(route: Route, options: Surroundings, exchange: Exchange): void 
     case "none":
       throw new RadicalError(
         "not_found",
-        `there is nothing at ${(exchange.request.url ?? "").slice(0, 200)}`,
-        "see the routes in docs/internals/protocol.md",
+        `There is nothing at ${(exchange.request.url ?? "").slice(0, 200)}`,
+        "See the routes in docs/internals/protocol.md.",
       );
   }
 }
@@ -542,8 +542,16 @@ function lviRequestIn(body: Uint8Array, options: Surroundings, isAside: boolean)
   const request = decodeLviRequest(body);
   if (serving(options).isAside(request.module) === isAside) return request;
   throw isAside
-    ? new RadicalError("unauthorized", "the module is that of an application", "let a location call it")
-    : new RadicalError("unauthorized", "the module is for administration", "sign with an administration key");
+    ? new RadicalError(
+        "unauthorized",
+        "The module is that of an application, and only locations may call it.",
+        "Sign with the key of a location.",
+      )
+    : new RadicalError(
+        "unauthorized",
+        "The module is for administration, and the key is that of a location.",
+        "Sign with an administration key.",
+      );
 }
 
 /** What it throws is a failure of the exchange, and not of whoever calls it. */
@@ -558,18 +566,18 @@ function guarded<T>(use: (value: T) => void, fail: (error: unknown) => void): (v
 }
 
 function notRegistered(hash: ModuleHash): RadicalError {
-  const hint = "register it: radical build, then PUT it here";
-  return new RadicalError("not_found", `module ${hash} is not registered`, hint);
+  const hint = "Build it with radical build, and PUT it here.";
+  return new RadicalError("not_found", `Module ${hash} is not registered.`, hint);
 }
 
 function timeNotMoved(): RadicalError {
-  const message = "this server was not started with --virtual-time-ms, so its time is not moved";
-  return new RadicalError("not_found", message, "move time in tests, by startTestApp");
+  const message = "This server was not started with --virtual-time-ms, so its time is not moved.";
+  return new RadicalError("not_found", message, "Move time in tests, by startTestApp.");
 }
 
 function noSchedule({ handler }: ScheduleQuestion): RadicalError {
-  const hint = "radical schedules lists those of the module that was registered last";
-  return new RadicalError("not_found", `the handler ${handler} has no schedule`, hint);
+  const hint = "radical schedules lists those of the module that was registered last.";
+  return new RadicalError("not_found", `The handler ${handler} has no schedule.`, hint);
 }
 
 function statusOf({ state: stateOf, now, schema: schemaOf }: HttpOptions): ServerStatus {
@@ -635,7 +643,7 @@ class NotServingError extends RadicalError {
   readonly #leader: string | null;
 
   constructor({ reason, leader }: NotServing) {
-    const hint = leader === null ? "ask the server that serves; see /readyz" : `ask ${leader}`;
+    const hint = leader === null ? "Ask the server that serves; see /readyz." : `Ask ${leader}.`;
     super(reason === "standby" ? "not_leading" : "not_serving", WHY_NOT_SERVING[reason], hint);
     this.#leader = leader;
   }
@@ -768,35 +776,35 @@ function receiveQuestion(
 const NO_BYTES = new Uint8Array();
 
 function tooLarge(limit: number): RadicalError {
-  return new RadicalError("message_too_large", `the body is larger than ${limit} bytes`, "send less");
+  return new RadicalError("message_too_large", `The body is larger than ${limit} bytes.`, "Send less.");
 }
 
 function receivingTooMuch(most: number): RadicalError {
-  const message = `bodies of ${most} bytes are being received`;
-  return new RadicalError("primary_busy", message, "nothing was done: send it again later");
+  const message = `The server receives bodies of ${most} bytes already.`;
+  return new RadicalError("primary_busy", message, "The server has done nothing: send the request again later.");
 }
 
 function expectMethod(method: string, ...allowed: readonly string[]): void {
   if (allowed.includes(method)) return;
-  throw new RadicalError("method_not_allowed", `${method} is not allowed here`, `use ${allowed.join(" or ")}`);
+  throw new RadicalError("method_not_allowed", `The path does not take ${method}.`, `Use ${allowed.join(" or ")}.`);
 }
 
 function errorAnswer(error: unknown, log: Log): Answer {
   if (error instanceof RadicalError) return { status: error.status, body: error.toBody(), type: "application/json" };
   if (error instanceof TooLargeError)
-    return errorAnswer(new RadicalError("message_too_large", error.message, "send less"), log);
+    return errorAnswer(new RadicalError("message_too_large", error.message, "Send less."), log);
   if (error instanceof UnknownAbiError || error instanceof UnknownSectionError || error instanceof UnknownVersionError)
     return errorAnswer(new RadicalError("malformed_message", error.message, error.hint), log);
   if (error instanceof MalformedError) {
     const malformed = new RadicalError(
       "malformed_message",
-      `malformed message: ${error.message}`,
-      "use a client of the same version",
+      `Malformed message: ${error.message}`,
+      "Use a client of the same version.",
     );
     return errorAnswer(malformed, log);
   }
   log.error("internal_error", { reason: error instanceof Error ? (error.stack ?? error.message) : String(error) });
-  return errorAnswer(new RadicalError("internal_error", "the server failed", "see its log"), log);
+  return errorAnswer(new RadicalError("internal_error", "The server has failed.", "See its log."), log);
 }
 
 function json(status: number, value: unknown): Answer {

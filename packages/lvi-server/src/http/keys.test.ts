@@ -15,14 +15,14 @@ test("several keys, in one line or in many", () => {
 test.each([
   ["", /no key/],
   ["# nothing", /no key/],
-  ["a", /not hexadecimal/],
-  ["a:00", /"a".*shorter/],
-  ["a b:00112233445566778899aabbccddeeff", /not id:hex/],
+  ["a", /key 1 is neither/],
+  ["a:00", /key 1 is shorter/],
+  ["a b:00112233445566778899aabbccddeeff", /key 1 is neither/],
   [`${KEY},a:ed25519:${HALF}`, /"a" is there twice/],
-  [`${KEY},b:ed25519:00`, /"b" is neither/],
-  [`${KEY},b:ed25519:${HALF}:1`, /"b" is neither/],
-  [`${KEY},b:rsa:${HALF}`, /"b" is neither/],
-  [`${KEY},b:ed25519-private:${HALF}`, /private half of an administration key/],
+  [`${KEY},b:ed25519:00`, /key 2 does not have the 32 bytes/],
+  [`${KEY},b:ed25519:${HALF}:1`, /key 2 is neither/],
+  [`${KEY},b:rsa:${HALF}`, /key 2 is neither/],
+  [`${KEY},b:ed25519-private:${HALF}`, /"b" is the private half of an administration key/],
   // Nobody would serve.
   [`b:ed25519:${HALF}`, /no key/],
   [`${KEY},${KEY}`, /"a" is there twice/],
@@ -31,12 +31,35 @@ test.each([
   expect(() => parseKeys(text)).toThrow(message);
 });
 
-test("no message shows a secret, and the ids of a wrong text are told", () => {
-  const secret = "0123456789abcdef0123456789abcdeg";
-  expect(() => parseKeys(`a:${secret}`)).toThrow(
-    expect.not.objectContaining({ message: expect.stringContaining(secret) as string }),
-  );
-  expect(keyIdsOf(`a:${secret},b`)).toEqual(["a", "b"]);
+const SECRET = "0123456789abcdef".repeat(4);
+
+test.each([
+  SECRET,
+  `${SECRET}:a`,
+  `${SECRET}:00`,
+  `${SECRET}:${SECRET}`,
+  `${SECRET}:ed25519:${HALF}`,
+  `${SECRET}:ed25519-private:${HALF}`,
+  `a:${SECRET}g`,
+  `a:${SECRET}0`,
+  `a:ed25519:${SECRET}00`,
+  `a:ed25519-private:${SECRET}`,
+  `a:${SECRET}:${SECRET}`,
+  `a=${SECRET}`,
+  "AAECAwQFBgcICQoLDA0ODw",
+])("no message and no id shows a secret: %s", (wrong) => {
+  const secret = /[0-9a-f]{64}|AAEC\w+/.exec(wrong)![0];
+  for (const text of [wrong, `${KEY},${wrong}`]) {
+    expect(() => parseKeys(text)).toThrow(KeysError);
+    expect(() => parseKeys(text)).toThrow(
+      expect.not.objectContaining({ message: expect.stringContaining(secret) as string }),
+    );
+    expect(keyIdsOf(text).join()).not.toContain(secret);
+  }
+});
+
+test("the ids of a wrong text are told, of keys that have their form", () => {
+  expect(keyIdsOf(`${KEY},${SECRET},b,c:ed25519:${HALF}`)).toEqual(["a", "c"]);
 });
 
 test("a ring is as it was last filled", () => {

@@ -67,57 +67,64 @@ function publicKeyOf(bytes: Uint8Array): KeyObject {
   return createPublicKey({ key: Buffer.concat([SPKI_HEAD, bytes]), format: "der", type: "spki" });
 }
 
-const KEY_ID = /^[A-Za-z0-9._-]{1,64}$/;
+/** An id, and the secret of a location's key or a half of an administration key. */
+const KEY = /^([A-Za-z0-9._-]{1,64}):(?:(ed25519|ed25519-private):)?((?:[0-9a-fA-F]{2})+)$/;
+
+/** A secret in the place of an id. */
+const SECRET = /^[0-9a-fA-F]{32,}$/;
 
 /** Shortest secret, in bytes. */
 const MIN_KEY_BYTES = 16;
 
-/** Of the Ed25519 halves, in hexadecimal digits. */
-const HALF = /^[0-9a-fA-F]{64}$/;
+/** Of the Ed25519 halves. */
+const HALF_BYTES = 32;
+
+interface KeyText {
+  readonly id: string;
+  readonly kind: "location" | "ed25519" | "ed25519-private";
+  readonly bytes: Uint8Array;
+}
 
 /**
  * `id:hex` of a location's key and `id:ed25519:hex` of the public half of an administration key, with commas or line ends in between. Lines
- * that begin with # are left out. Throws a KeysError.
+ * that begin with # are left out. Throws a KeysError, which names an id only if the whole key has its form.
  */
 export function parseKeys(text: string): Keys {
   const locations = new Map<string, Uint8Array>();
   const administration = new Map<string, Uint8Array>();
-  for (const part of partsOf(text)) {
-    const [id = "", ...words] = part.split(":");
-    if (!KEY_ID.test(id)) throw new KeysError(`a part is not id:hex; ${HINT}`);
+  for (const [index, part] of partsOf(text).entries()) {
+    const key = keyIn(part);
+    const place = `key ${index + 1}`;
+    if (key === null) throw new KeysError(`${place} is neither <id>:<hex> nor <id>:ed25519:<hex>; ${HINT}`);
+    const { id, kind, bytes } = key;
+    if (kind === "ed25519-private")
+      throw new KeysError(
+        `"${id}" is the private half of an administration key; a server must have its public half only`,
+      );
+    if (kind === "location" && bytes.length < MIN_KEY_BYTES)
+      throw new KeysError(`${place} is shorter than ${MIN_KEY_BYTES} bytes; ${HINT}`);
+    if (kind === "ed25519" && bytes.length !== HALF_BYTES)
+      throw new KeysError(`${place} does not have the ${HALF_BYTES} bytes of a public half; ${HINT}`);
     if (locations.has(id) || administration.has(id)) throw new KeysError(`the key "${id}" is there twice`);
-    if (words.length < 2) locations.set(id, secretOf(id, words[0] ?? ""));
-    else administration.set(id, publicHalfOf(id, words));
+    (kind === "location" ? locations : administration).set(id, bytes);
   }
   if (locations.size === 0) throw new KeysError(`there is no key, so no location could sign; ${HINT}`);
   return { locations, administration };
 }
 
-function secretOf(id: string, hex: string): Uint8Array {
-  if (!/^(?:[0-9a-fA-F]{2})+$/.test(hex)) throw new KeysError(`the key "${id}" is not hexadecimal; ${HINT}`);
-  if (hex.length < 2 * MIN_KEY_BYTES)
-    throw new KeysError(`the key "${id}" is shorter than ${MIN_KEY_BYTES} bytes; ${HINT}`);
-  return Buffer.from(hex, "hex");
-}
-
-function publicHalfOf(id: string, [kind, hex = "", ...rest]: readonly string[]): Uint8Array {
-  if (kind === "ed25519-private")
-    throw new KeysError(
-      `"${id}" is the private half of an administration key; a server must have its public half only`,
-    );
-  if (kind !== "ed25519" || !HALF.test(hex) || rest.length > 0)
-    throw new KeysError(`the key "${id}" is neither id:hex nor id:ed25519:<64 hexadecimal digits>; ${HINT}`);
-  return Buffer.from(hex, "hex");
+/** Null: it has no form of a key. Its parts may be anything then, also a secret. */
+function keyIn(part: string): KeyText | null {
+  const [, id, kind = "location", hex] = KEY.exec(part) ?? [];
+  if (id === undefined || hex === undefined || SECRET.test(id)) return null;
+  return { id, kind: kind as KeyText["kind"], bytes: Buffer.from(hex, "hex") };
 }
 
 const HINT =
   'a key is "<id>:<hex>", for example with: openssl rand -hex 32; `radical secrets new-keys` makes all that are needed';
 
-/** Of a text that may be wrong. */
+/** Of a text that may be wrong: the ids of the keys in it that have their form. */
 export function keyIdsOf(text: string): readonly string[] {
-  return partsOf(text)
-    .map((part) => part.split(":")[0]!)
-    .filter((id) => KEY_ID.test(id));
+  return partsOf(text).flatMap((part) => keyIn(part)?.id ?? []);
 }
 
 function partsOf(text: string): readonly string[] {

@@ -33,7 +33,11 @@ export function listeningAnswer(
     },
   });
   if (stop === null)
-    throw new RadicalError("primary_busy", "too many listen for updates", "listen again later; nothing depends on it");
+    throw new RadicalError(
+      "primary_busy",
+      "Too many locations listen for updates.",
+      "Listen again later; nothing depends on it.",
+    );
   return (response) => {
     const timeout = setTimeout(() => stream?.end(), UPDATES_MS);
     const onClose = (): void => {

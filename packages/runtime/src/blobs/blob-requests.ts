@@ -44,13 +44,13 @@ export async function putBlob(request: Request, putting: Putting): Promise<Respo
   if (!isMediaType(type))
     throw new RadicalError(
       "unsupported_media_type",
-      `the content type ${JSON.stringify(type.slice(0, 80))} is not a media type`,
-      "send a header such as content-type: image/png",
+      `The content type ${JSON.stringify(type.slice(0, 80))} is not a media type.`,
+      "Send a header such as content-type: image/png.",
     );
   const { maxBytes } = putting;
   const room = roomFor(request, maxBytes);
   if (heldBytes > 0 && heldBytes + room > MOST_HELD_BYTES)
-    throw new BlobBusy("the location holds as many bytes of uploads as it can", BUSY_SECONDS);
+    throw new BlobBusy("The location holds as many bytes of uploads as it can.", BUSY_SECONDS);
   heldBytes += room;
   try {
     const bytes = await readBounded(request, maxBytes, () => tooLarge(maxBytes));
@@ -85,7 +85,7 @@ async function putBytes(
     const [after] = await ask("blobs.stored", [hash, token]);
     if (after === "stored") return answer(201, { hash, size: bytes.length, type });
   }
-  throw new BlobBusy("the same bytes are being collected, since nobody has named them for long", GOING_SECONDS);
+  throw new BlobBusy("The same bytes are being collected, since nobody has named them for long.", GOING_SECONDS);
 }
 
 function answer(status: number, blob: BlobValue): Response {
@@ -98,7 +98,7 @@ export class BlobBusy extends RadicalError {
   readonly retryAfterSeconds: number;
 
   constructor(message: string, retryAfterSeconds: number) {
-    super("blob_busy", message, `send the same request again in ${retryAfterSeconds} seconds`);
+    super("blob_busy", message, `Send the same request again in ${retryAfterSeconds} seconds.`);
     this.retryAfterSeconds = retryAfterSeconds;
   }
 }
@@ -106,8 +106,8 @@ export class BlobBusy extends RadicalError {
 function tooLarge(maxBytes: number): RadicalError {
   return new RadicalError(
     "blob_too_large",
-    `the bytes are more than the ${maxBytes} that one blob may have`,
-    "put fewer bytes, or raise blobs.maxBytes in radical.config.ts",
+    `The bytes are more than the ${maxBytes} that one blob may have.`,
+    "Put fewer bytes, or raise blobs.maxBytes in radical.config.ts.",
   );
 }
 
@@ -118,8 +118,8 @@ async function fromStore<T>(doing: Promise<T>): Promise<T> {
   } catch (error) {
     throw new RadicalError(
       "blob_store_failed",
-      `the store of blobs did not answer: ${error instanceof Error ? error.message : String(error)}`,
-      "send the same request again; the log of the location tells more if it goes on",
+      `The store of blobs did not answer: ${error instanceof Error ? error.message : String(error)}`,
+      "Send the same request again; the log of the location tells more if it goes on.",
       error,
     );
   }
@@ -134,11 +134,11 @@ export async function getBlob(request: Request, from: () => BlobStore): Promise<
   const isHead = request.method === "HEAD";
   if (!isHead && request.method !== "GET")
     throw new MethodNotAllowed(
-      pathname === BLOBS_PATH ? "bytes are put with PUT /blobs" : "blobs are read with GET or HEAD",
-      pathname === BLOBS_PATH ? "send PUT /blobs" : `send GET ${BLOBS_PATH}/<hash>`,
+      pathname === BLOBS_PATH ? "Bytes are put with PUT /blobs." : "Blobs are read with GET or HEAD.",
+      pathname === BLOBS_PATH ? "Send PUT /blobs." : `Send GET ${BLOBS_PATH}/<hash>.`,
       pathname === BLOBS_PATH ? "PUT" : "GET, HEAD",
     );
-  if (!isBlobHash(hash)) throw notThere("no blob has this path", "a blob is read with GET /blobs/<hash>");
+  if (!isBlobHash(hash)) throw notThere("No blob has this path.", "A blob is read with GET /blobs/<hash>.");
   const tag = `"${hash}"`;
   const kept = { etag: tag, "cache-control": "public, max-age=31536000, immutable" };
   if (namesTag(request.headers.get("if-none-match"), tag)) return new Response(null, { status: 304, headers: kept });
@@ -152,8 +152,8 @@ export async function getBlob(request: Request, from: () => BlobStore): Promise<
   const found = isHead ? about : await fromStore(store.get(hash, part === null ? null : { kind: "from", ...part }));
   if (found === null)
     throw notThere(
-      `there is no blob ${hash}`,
-      "put the bytes again with PUT /blobs; blobs that nobody names are collected",
+      `The blob ${hash} does not exist.`,
+      "Put the bytes again with PUT /blobs; blobs that nobody names are collected.",
     );
   return new Response(found.body, {
     status: found.range === null ? 200 : 206,

@@ -22,8 +22,8 @@ export function openBlobStore(env: BlobBindings): BlobStore {
   if (env.RADICAL_BLOBS !== undefined) return new R2Store(env.RADICAL_BLOBS);
   throw new RadicalError(
     "internal_error",
-    "the location is not configured: RADICAL_BLOBS must be bound to an R2 bucket",
-    "deploy with radical deploy, which makes the bucket; or set BLOBS_S3_URL and the key of a bucket elsewhere",
+    "The location is not configured: RADICAL_BLOBS must be bound to an R2 bucket.",
+    "Deploy with radical deploy, which makes the bucket; or set BLOBS_S3_URL and the key of a bucket elsewhere.",
   );
 }
 
@@ -34,7 +34,7 @@ function s3SettingsOf(env: BlobBindings): S3Settings | null {
     return { url: url.replace(/\/+$/, ""), region: env.BLOBS_S3_REGION || "us-east-1", keyId, secret };
   throw new RadicalError(
     "internal_error",
-    "the location is not configured: BLOBS_S3_URL must be the URL of a bucket, with BLOBS_S3_KEY_ID and BLOBS_S3_SECRET",
-    "set all three for this Worker; the last one is a secret",
+    "The location is not configured: BLOBS_S3_URL must be the URL of a bucket, with BLOBS_S3_KEY_ID and BLOBS_S3_SECRET.",
+    "Set all three for this Worker; the last one is a secret.",
   );
 }

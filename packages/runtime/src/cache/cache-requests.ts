@@ -51,7 +51,7 @@ async function answer(request: Request, env: Env, manifest: Manifest): Promise<R
 }
 
 function tooLarge(): RadicalError {
-  return new RadicalError("request_too_large", `the order has more than ${MAX_ORDER_BYTES} bytes`, "send less");
+  return new RadicalError("request_too_large", `The order has more than ${MAX_ORDER_BYTES} bytes.`, "Send less.");
 }
 
 function orderIn(body: Uint8Array): CacheOrder {
@@ -59,7 +59,7 @@ function orderIn(body: Uint8Array): CacheOrder {
     return readCacheOrder(JSON.parse(new TextDecoder().decode(body)));
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    throw new RadicalError("malformed_message", message, "give the primary and its Worker the same release", error);
+    throw new RadicalError("malformed_message", message, "Give the primary and its Worker the same release.", error);
   }
 }
 
@@ -86,7 +86,8 @@ async function purge(order: Purge, env: Env, { application, cache }: Manifest): 
     case "memory":
       return { kind: "purged", entries: 0, next: null };
     case "durable-object": {
-      if (location === null) throw new RadicalError("malformed_message", "the order names no location", "name one");
+      if (location === null)
+        throw new RadicalError("malformed_message", "The order names no location.", "Name a location.");
       const object = cacheObjects(cache, application, env).of(location);
       const { entries, purgedAtMs, hasMore } = await object.purge(application, part);
       PURGE_MARK.hear(purgedAtMs);

@@ -1027,7 +1027,7 @@ describe("the primary does not answer", () => {
     expect(answer).toMatchObject({
       kind: "failed",
       code: "primary_unreachable",
-      message: "the primary goes on with it: still pending",
+      message: "The primary goes on with it: still pending",
       retryAfterMs: 1_000,
     });
     const { hint } = answer as Extract<Answer, { kind: "failed" }>;

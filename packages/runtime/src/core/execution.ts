@@ -718,10 +718,10 @@ export class Execution {
   }
 
   /** Nobody here can tell whether the execution has happened or will. */
-  #unknown(reason: string, what = "the primary did not answer"): Answer {
+  #unknown(reason: string, what = "The primary did not answer"): Answer {
     const { repeatKey } = this.#input;
     return this.#failure("primary_unreachable", `${what}: ${reason}`, {
-      hint: `repeat the request with the header "Idempotency-Key: ${repeatKey}", and it runs once, whether or not this one did`,
+      hint: `Repeat the request with the header "Idempotency-Key: ${repeatKey}": it runs once, even if this one has run.`,
       retryAfterMs: DEFAULT_RETRY_AFTER_MS,
     });
   }
@@ -739,7 +739,7 @@ export class Execution {
       case "draining": {
         const elsewhere = code === "draining" ? this.#elsewhere(question, atMs) : null;
         if (elsewhere !== null) return elsewhere;
-        const hint = "nothing was done: repeat the request";
+        const hint = "Nothing was done: repeat the request.";
         const failure = this.#failure("primary_busy", message, {
           hint,
           retryAfterMs: retryAfterMs ?? DEFAULT_RETRY_AFTER_MS,
@@ -752,25 +752,25 @@ export class Execution {
           return this.#sendOrGiveUpSet(question, atMs);
         return [this.#answer(this.#unknown(message))];
       case "pending":
-        return this.#again(question, atMs, retryAfterMs ?? 0, this.#unknown(message, "the primary goes on with it"));
+        return this.#again(question, atMs, retryAfterMs ?? 0, this.#unknown(message, "The primary goes on with it"));
       case "unknown_module": {
         const hint =
-          "nothing was done: register this build at the primary before its locations serve it, then repeat the request";
+          "Nothing was done. Register this build at the primary before its locations serve it. Then repeat the request.";
         return [this.#answer(this.#failure("unknown_module", message, { hint, retryAfterMs: DEFAULT_RETRY_AFTER_MS }))];
       }
       case "index_building": {
         const hint =
-          "nothing was done: deploy with radical deploy, which waits until the index is built, or see GET /v1/indexes of the primary";
+          "Nothing was done. Deploy with radical deploy, which waits until the index is built. GET /v1/indexes of the primary shows it.";
         return [this.#answer(this.#failure("index_building", message, { hint, retryAfterMs: DEFAULT_RETRY_AFTER_MS }))];
       }
       case "unknown_handler":
-        return [this.#fail("unknown_handler", message, "deploy the location and the primary from the same build")];
+        return [this.#fail("unknown_handler", message, "Deploy the location and the primary from the same build.")];
       case "idempotency_key_reused":
         return [
           this.#fail(
             "idempotency_key_reused",
             message,
-            "use a new key for every new request; repeat a request unchanged",
+            "Use a new key for every new request, and repeat a request unchanged.",
           ),
         ];
       case "idempotency_key_unverified":
@@ -778,16 +778,16 @@ export class Execution {
           this.#fail(
             "idempotency_key_unverified",
             message,
-            "the keys of the deployment were replaced since: see what the request should have changed, and use a new key to send it anew",
+            "The keys of the deployment were replaced since. See what the request should have changed, and use a new key to send it anew.",
           ),
         ];
       case "answer_not_kept":
         return [
-          this.#fail("answer_not_kept", message, "do not repeat it: read what it has changed with another request"),
+          this.#fail("answer_not_kept", message, "Do not repeat it: read what it has changed with another request."),
         ];
       case "execution_failed":
       case "too_many_units":
-        return [this.#fail("execution_failed", message, "nothing was written; see the log of the primary")];
+        return [this.#fail("execution_failed", message, "Nothing was written. See the log of the primary.")];
       case "wrote_on_get":
         return this.#wroteOnGet("the primary has refused it");
       case "outside_tables":
@@ -803,7 +803,7 @@ export class Execution {
   #onImpossible(what: string, question: Question, atMs: number): readonly Effect[] {
     const warning = warn("impossible_reply", `${this.#input.handler}: ${what}`);
     if (question.kind === "near-storage")
-      return [warning, this.#fail("internal_error", `the primary's reply is wrong: ${what}`)];
+      return [warning, this.#fail("internal_error", `The primary's reply is wrong: ${what}.`)];
     return [warning, ...this.#askNearStorage("impossible-reply", question.endsAtMs, atMs)];
   }
 
@@ -840,13 +840,13 @@ export class Execution {
 
   /** Nothing of it was told, and its writes are never sent. A unit is named in the log only: the run was not confirmed. */
   #wroteOnGet(how: string, unit?: UnitId): readonly Effect[] {
-    const message = `the handler "${this.#input.handler}" must not write, because the request is a GET, and ${how}`;
-    const hint = "nothing was written; call the handler with POST, and report this fault of the build";
+    const message = `The handler "${this.#input.handler}" must not write, because the request is a GET, and ${how}`;
+    const hint = "Nothing was written. Call the handler with POST, and report this fault of the build.";
     const logged = unit === undefined ? message : `${message}: ${unit}`;
     return [warn("wrote_on_get", logged), this.#fail("wrote_on_get", message, hint)];
   }
 
-  #fail(code: ErrorCode, message: string, hint = "see the logs of the location and of the primary"): Effect {
+  #fail(code: ErrorCode, message: string, hint = "See the logs of the location and of the primary."): Effect {
     return this.#answer(this.#failure(code, message, { hint, retryAfterMs: null }));
   }
 
@@ -902,8 +902,8 @@ type Of<Kind extends ExecutionEvent["kind"]> = Extract<ExecutionEvent, { kind: K
 
 const DEFAULT_RETRY_AFTER_MS = 1_000;
 const UNDECLARED_TASKS = "it asks for tasks, and its manifest says that it asks for none";
-const TOO_LARGE = "the execution's message is larger than the primary takes";
-const TOO_LARGE_HINT = "nothing was written; send smaller arguments, or let the handler read and write fewer items";
+const TOO_LARGE = "The execution's message is larger than the primary takes.";
+const TOO_LARGE_HINT = "Nothing was written. Send smaller arguments, or let the handler read and write fewer items.";
 
 /** Once: a second look at the cache could show another version than the one executed on. */
 function capture({ snapshot }: Sight, unit: UnitId, entry: Entry): void {

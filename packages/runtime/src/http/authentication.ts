@@ -27,7 +27,7 @@ export function checkedCaller(caller: unknown, giver: string): string | null {
   if (caller === null || (typeof caller === "string" && isCaller(caller))) return caller;
   throw new RadicalError(
     "internal_error",
-    `${giver} gave ${typeof caller === "string" ? "text" : typeof caller} that is no caller`,
-    "give null, or well-formed text of 1 to 512 UTF-8 bytes",
+    `The function ${giver} gave ${typeof caller === "string" ? "a text" : typeof caller}, which is not a caller.`,
+    "Give null, or well-formed text of 1 to 512 UTF-8 bytes.",
   );
 }

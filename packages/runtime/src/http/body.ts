@@ -18,11 +18,11 @@ export async function readJson(request: Request, maxBytes: number): Promise<unkn
     const type = request.headers.get("content-type");
     const hint =
       type === null || JSON_TYPE.test(type)
-        ? "send a JSON object with the parameters by name"
-        : `send a JSON object with the parameters by name, with content-type application/json instead of ${type}`;
+        ? "Send a JSON object with the parameters by name."
+        : `Send a JSON object with the parameters by name, with content-type application/json instead of ${type}.`;
     throw new RadicalError(
       "invalid_json",
-      `the body is not JSON: ${error instanceof Error ? error.message : ""}`,
+      `The body is not JSON: ${error instanceof Error ? error.message : ""}`,
       hint,
       error,
     );
@@ -38,8 +38,8 @@ function refuseForms({ headers }: Request): void {
   if (!headers.has("origin") || JSON_TYPE.test(type)) return;
   throw new RadicalError(
     "unsupported_media_type",
-    `pages call handlers with content type application/json, not ${type === "" ? "without one" : type.slice(0, 200)}`,
-    "send the header content-type: application/json",
+    `Pages call handlers with content type application/json, not ${type === "" ? "without one" : type.slice(0, 200)}.`,
+    "Send the header content-type: application/json.",
   );
 }
 
@@ -85,7 +85,7 @@ export async function readBounded(
 function tooLarge(maxBytes: number): RadicalError {
   return new RadicalError(
     "request_too_large",
-    `the body is larger than ${maxBytes} bytes`,
-    `send at most ${maxBytes} bytes`,
+    `The body is larger than ${maxBytes} bytes.`,
+    `Send at most ${maxBytes} bytes.`,
   );
 }

@@ -28,9 +28,9 @@ test("a handler with the tag @internal has no route, and no error names it", () 
   for (const method of ["GET", "POST"])
     expect(refusalOf(() => route(new Request("https://example.com/api/mail", { method }), manifest))).toMatchObject({
       code: "unknown_handler",
-      hint: "the handlers are: order",
+      hint: "Call one of these: order.",
     });
-  expect(refusalOf(() => route(post("male"), manifest)).hint).toBe("the handlers are: order");
+  expect(refusalOf(() => route(post("male"), manifest)).hint).toBe("Call one of these: order.");
 });
 
 test("the application's own code calls it by its name, and so do tests", () => {
@@ -51,7 +51,7 @@ test("a handler that reads and takes a secret has no GET, by which the secret wo
   expect(route(post("check"), both)).toBe("check");
   expect(refusalOf(() => route(get("check"), both))).toMatchObject({
     code: "method_not_allowed",
-    message: '"check" takes a secret, which must not be in a URL',
+    message: '"check" takes a secret, which must not be in a URL.',
     allow: "POST",
   });
 });

@@ -27,7 +27,7 @@ const MAX_HINT_HANDLERS = 50;
 export function route(request: Request, manifest: Manifest): string {
   const { pathname } = new URL(request.url);
   if (!pathname.startsWith(API_PATH)) {
-    throw new RadicalError("not_found", `there is nothing at ${pathname}`, "call a handler with POST /api/<handler>");
+    throw new RadicalError("not_found", `There is nothing at ${pathname}.`, "Call a handler with POST /api/<handler>.");
   }
   const called = readCallPath(pathname);
   if (called === null) throw unreadable(pathname, manifest);
@@ -40,11 +40,11 @@ export function route(request: Request, manifest: Manifest): string {
   if (request.method === "GET" && isGettable) return name;
   throw new MethodNotAllowed(
     request.method !== "GET"
-      ? `handlers are called with POST, not ${request.method}`
+      ? `Handlers are called with POST, not ${request.method}.`
       : declaration.readOnly
-        ? `"${name}" takes a secret, which must not be in a URL`
-        : `"${name}" may write, so it is not called with GET`,
-    `send POST ${pathname}`,
+        ? `"${name}" takes a secret, which must not be in a URL.`
+        : `"${name}" may write, so it is not called with GET.`,
+    `Send POST ${pathname}.`,
     isGettable ? "GET, POST" : "POST",
   );
 }
@@ -63,7 +63,7 @@ export class MethodNotAllowed extends RadicalError {
 function unreadable(pathname: string, { handlers }: Manifest): RadicalError {
   const [className = "", , method = ""] = pathname.slice(API_PATH.length).split("/");
   return Object.hasOwn(handlers, `${className}.${method}`)
-    ? new RadicalError("invalid_argument", `the id in ${pathname} can't be that of an object`, OBJECT_ID_HINT)
+    ? new RadicalError("invalid_argument", `The id in ${pathname} can't be that of an object.`, OBJECT_ID_HINT)
     : unknownHandler(pathname.slice(API_PATH.length), handlers);
 }
 
@@ -81,8 +81,8 @@ function unknownHandler(name: string, handlers: Manifest["handlers"]): RadicalEr
   const listed = known.slice(0, MAX_HINT_HANDLERS).join(", ") + (known.length > MAX_HINT_HANDLERS ? ", …" : "");
   return new RadicalError(
     "unknown_handler",
-    `there is no handler "${name}"`,
-    known.length === 0 ? "the application has no handlers" : `the handlers are: ${listed}`,
+    `The handler "${name}" does not exist.`,
+    known.length === 0 ? "The application has no handlers." : `Call one of these: ${listed}.`,
   );
 }
 
@@ -106,8 +106,8 @@ function withId(id: string, json: unknown): unknown {
   if (!Object.hasOwn(json, OBJECT_ID)) return { ...json, [OBJECT_ID]: id };
   throw new RadicalError(
     "unknown_argument",
-    `the argument "${OBJECT_ID}" is given twice`,
-    "leave it out: the path has the id of the object",
+    `The argument "${OBJECT_ID}" is given twice.`,
+    "Leave it out: the path has the id of the object.",
   );
 }
 

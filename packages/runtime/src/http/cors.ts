@@ -68,8 +68,8 @@ export class Cors {
     if (origin === null || isOwn(origin, request.url) || this.#allows(origin)) return;
     throw new RadicalError(
       "origin_not_allowed",
-      `pages of ${origin.slice(0, 200)} may not call this application`,
-      "name the origin under cors of createRadical, or call from a page of the application's own origin",
+      `Pages of ${origin.slice(0, 200)} may not call this application.`,
+      "Name the origin under cors of createRadical, or call from a page of the application's own origin.",
     );
   }
 

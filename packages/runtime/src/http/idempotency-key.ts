@@ -56,8 +56,8 @@ function toldIn(key: string): ExecutionId | null {
   const id = key.slice(TOLD.length) as ExecutionId;
   if ((Number.parseInt(id.slice(0, 2), 16) & KEYED) === 0) return id;
   throw invalid(
-    "the Idempotency-Key names an execution that has a key of its own",
-    "repeat the request with the key that you sent",
+    "The Idempotency-Key names an execution that has a key of its own.",
+    "Repeat the request with the key that you sent.",
   );
 }
 
@@ -65,14 +65,14 @@ function toldIn(key: string): ExecutionId | null {
 async function madeOf(key: string, { application, caller, handler }: Scope): Promise<ExecutionId> {
   if (!VISIBLE.test(key)) {
     throw invalid(
-      "the Idempotency-Key is empty, too long or has characters that are not visible ASCII",
-      "send one UUID, or 1 to 255 visible ASCII characters",
+      "The Idempotency-Key is empty, too long or has characters that are not visible ASCII.",
+      "Send one UUID, or 1 to 255 visible ASCII characters.",
     );
   }
   if (caller === null && key.length < MIN_ANONYMOUS_LENGTH) {
     throw invalid(
-      `the Idempotency-Key has fewer than ${MIN_ANONYMOUS_LENGTH} characters, and nobody is signed in: another client could guess it and be told this answer`,
-      `send a UUID, or at least ${MIN_ANONYMOUS_LENGTH} characters that nobody can guess`,
+      `The Idempotency-Key has fewer than ${MIN_ANONYMOUS_LENGTH} characters, and nobody is signed in. Another client could guess it, and get this answer.`,
+      `Send a UUID, or at least ${MIN_ANONYMOUS_LENGTH} characters that nobody can guess.`,
     );
   }
   const text = JSON.stringify(["radical idempotency key", application, caller, handler, key]);

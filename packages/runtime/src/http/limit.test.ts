@@ -51,12 +51,12 @@ test("the address is counted before the caller is found, and the caller after", 
     code: "rate_limited",
     status: 429,
     retryAfterSeconds: 7,
-    message: "too many requests of this caller",
+    message: "This caller has sent too many requests.",
   });
   asked.length = 0;
   await expect(ask("bob")).rejects.toMatchObject({
     code: "rate_limited",
-    message: "too many requests of this address",
+    message: "This address has sent too many requests.",
   });
   expect(asked).toEqual(["192.0.2.1"]);
 });

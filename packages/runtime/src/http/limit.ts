@@ -27,7 +27,7 @@ export class RateLimited extends RadicalError {
   readonly retryAfterSeconds: number;
 
   constructor(whose: "address" | "caller", retryAfterSeconds: number) {
-    super("rate_limited", `too many requests of this ${whose}`, `try again after ${retryAfterSeconds} s`);
+    super("rate_limited", `This ${whose} has sent too many requests.`, `Try again after ${retryAfterSeconds} s.`);
     this.retryAfterSeconds = retryAfterSeconds;
   }
 }
@@ -89,7 +89,7 @@ function checkedLimiter(limiter: RateLimiter | null | undefined, name: string): 
   if (limiter === null || typeof limiter?.limit === "function") return limiter;
   throw new RadicalError(
     "internal_error",
-    `limit.${name} gave ${limiter === undefined ? "undefined" : typeof limiter}, which is not a rate limiter`,
-    "give a binding of ratelimits in wrangler.jsonc, or null",
+    `The option limit.${name} gave ${limiter === undefined ? "undefined" : typeof limiter}, which is not a rate limiter.`,
+    "Give a binding of ratelimits in wrangler.jsonc, or null.",
   );
 }

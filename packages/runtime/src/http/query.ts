@@ -33,14 +33,14 @@ function valueOf(name: string, type: ValueType, texts: readonly string[]): unkno
   if (texts.length > 1)
     throw new RadicalError(
       "invalid_argument",
-      `"${name}" is given ${texts.length} times`,
-      `give it once: it is of type ${formatValueType(type)}`,
+      `"${name}" is given ${texts.length} times.`,
+      `Give it once: it is of type ${formatValueType(type)}.`,
     );
   switch (type.kind) {
     case "string":
       return text;
     case "bool":
-      if (text !== "true" && text !== "false") throw wrong(name, type, text, "send true or false");
+      if (text !== "true" && text !== "false") throw wrong(name, type, text, "Send true or false.");
       return text === "true";
     case "tuple":
     case "map":
@@ -48,10 +48,10 @@ function valueOf(name: string, type: ValueType, texts: readonly string[]): unkno
       return jsonOf(name, type, text);
     case "f32":
     case "f64":
-      if (!/^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(text)) throw wrong(name, type, text, "send a decimal number");
+      if (!/^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(text)) throw wrong(name, type, text, "Send a decimal number.");
       return Number(text);
     default:
-      if (!/^-?\d{1,20}$/.test(text)) throw wrong(name, type, text, "send a whole number in decimal digits");
+      if (!/^-?\d{1,20}$/.test(text)) throw wrong(name, type, text, "Send a whole number in decimal digits.");
       return BigInt(text);
   }
 }
@@ -60,7 +60,7 @@ function jsonOf(name: string, type: ValueType, text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    throw wrong(name, type, text, "send it as JSON, encoded for a URL");
+    throw wrong(name, type, text, "Send it as JSON, encoded for a URL.");
   }
 }
 

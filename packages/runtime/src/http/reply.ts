@@ -32,13 +32,13 @@ export function replyOf(answer: Answer): Reply {
       return { status: 200, body: `{"result":${valueToJson(outcome.value)}}`, headers, code: null, path };
     case "abort": {
       const { status, code, message } = outcome;
-      return { status, body: errorBody(code, message, "the handler refused the request"), headers, code, path };
+      return { status, body: errorBody(code, message, "The handler refused the request."), headers, code, path };
     }
     case "trap": {
       const body = errorBody(
         "handler_trapped",
-        `the handler failed: ${outcome.message}`,
-        "nothing was written; this is a fault of the handler",
+        `The handler failed: ${outcome.message}`,
+        "Nothing was written. This is a fault of the handler.",
       );
       return { status: ERROR_KINDS.handler_trapped.status, body, headers, code: "handler_trapped", path };
     }
@@ -61,7 +61,7 @@ export function replyOfError(error: unknown): Reply {
   const known =
     error instanceof RadicalError
       ? error
-      : new RadicalError("internal_error", "the location failed", "see the log of the location", error);
+      : new RadicalError("internal_error", "The location has failed.", "See the log of the location.", error);
   const headers: Record<string, string> =
     known instanceof MethodNotAllowed
       ? { allow: known.allow }

@@ -49,8 +49,8 @@ export function workflowRequest({ url, method }: Request, manifest: Manifest): W
 export function unknownWorkflow(handler: string): RadicalError {
   return new RadicalError(
     "unknown_workflow",
-    `there is no such workflow of "${handler}", or another caller has started it`,
-    `use the path that POST ${API_PATH}${handler} has given in the header location, and sign in as then`,
+    `The workflow of "${handler}" does not exist, or another caller has started it.`,
+    `Use the path that POST ${API_PATH}${handler} has given in the header location, and sign in as the caller that started it.`,
   );
 }
 

@@ -20,10 +20,10 @@ export function claimOf({ headers }: Request, key: PrimaryKey, nowMs: number, hi
   const signature = fromHex(headers.get(SIGNATURE_HEADER) ?? "");
   const time = headers.get(TIME_HEADER) ?? "";
   if (headers.get(KEY_HEADER) !== key.id || signature === null || signature.length === 0)
-    throw unauthorized("the request is not signed with the key of this deployment", hint);
+    throw unauthorized("The request is not signed with the key of this deployment.", hint);
   const timeMs = /^\d{1,15}$/.test(time) ? Number(time) : Number.NaN;
   if (!(Math.abs(nowMs - timeMs) <= REPLAY_WINDOW_MS))
-    throw unauthorized("the request was signed too long ago, or in the future", hint);
+    throw unauthorized("The request was signed too long ago, or in the future.", hint);
   return { timeMs, signature };
 }
 
@@ -38,7 +38,7 @@ export async function verifyClaim(
   const hmac = await crypto.subtle.importKey("raw", key.secret, algorithm, false, ["sign", "verify"]);
   const signed = signedBytes(method, path, timeMs, body) as Uint8Array<ArrayBuffer>;
   if (await crypto.subtle.verify("HMAC", hmac, signature, signed)) return hmac;
-  throw unauthorized("the signature does not fit the request", hint);
+  throw unauthorized("The signature does not fit the request.", hint);
 }
 
 function unauthorized(message: string, hint: string): RadicalError {

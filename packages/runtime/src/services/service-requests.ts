@@ -99,7 +99,7 @@ function callIn(body: Uint8Array): ServiceCall {
     return decodeServiceCall(body);
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    throw new RadicalError("malformed_message", message, "give the primary and its Worker the same release", error);
+    throw new RadicalError("malformed_message", message, "Give the primary and its Worker the same release.", error);
   }
 }
 
@@ -116,7 +116,7 @@ async function answerOf<Bindings>(
 }
 
 function tooLarge(): RadicalError {
-  return new RadicalError("request_too_large", `the call has more than ${MAX_CALL_BYTES} bytes`, "send less");
+  return new RadicalError("request_too_large", `The call has more than ${MAX_CALL_BYTES} bytes.`, "Send less.");
 }
 
 function concatenated(a: Uint8Array, b: Uint8Array): Uint8Array<ArrayBuffer> {

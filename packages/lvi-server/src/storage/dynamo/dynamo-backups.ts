@@ -30,7 +30,18 @@ import { quietTimesIn } from "./quiet-items.ts";
 import { PARTLY_APPLIED, PENDING, TASK, WORKFLOW } from "./records.ts";
 import { Requests, type RequestOptions } from "./requests.ts";
 import { storedUnit } from "./stored-unit.ts";
-import { closing, ensureTables, Layout, LAYOUT, LEADERSHIP, opening, type Tables, tablesOf } from "./tables.ts";
+import {
+  closing,
+  ensureTables,
+  firstPrefixOf,
+  isClosed,
+  Layout,
+  LAYOUT,
+  LEADERSHIP,
+  opening,
+  type Tables,
+  tablesOf,
+} from "./tables.ts";
 
 /** How far back the tables can be restored. */
 export interface RestorableWindow {
@@ -95,13 +106,17 @@ export class DynamoBackups {
   /** The prefix of the tables that are restored to a second. */
   prefixAt(atMs: number): string {
     const stamp = new Date(atMs).toISOString().slice(0, 19).replaceAll(/[-:]/g, "");
-    return `${this.#prefix.replace(/-at-\d{8}T\d{6}Z$/, "")}-at-${stamp}Z`;
+    return `${firstPrefixOf(this.#prefix)}-at-${stamp}Z`;
   }
 
-  /** Makes the tables as they were at a second of a quiet time, and waits until they are there. `progress`: the tables that are not. */
+  /**
+   * Makes the tables as they were at a second of a quiet time, and waits until they are there. `progress`: the tables that are not.
+   * Throws a StorageError if tables of their names are there that are not of that second any more.
+   */
   async restoreTo(atMs: number, progress: (left: readonly string[]) => void): Promise<string> {
     const prefix = this.prefixAt(atMs);
     const tables = tablesOf(prefix);
+    if (await this.#haveTakenOver(prefix)) return prefix;
     for (const [name, of] of this.#copied)
       if ((await this.#statusOf(tables[of])) === null) await this.#restoreTable(name, tables[of], atMs);
     for (;;) {
@@ -162,18 +177,47 @@ export class DynamoBackups {
   async takeOver(prefix: string, nowMs: number): Promise<Leadership> {
     const restored = tablesOf(prefix);
     const before = await this.#leadershipIn(restored);
-    const ended = await this.#replace(prefix, nowMs);
-    // An earlier run of the command has got so far.
-    if (before.setBackEpoch !== undefined && before.setBackEpoch > ended.epoch) return before;
-    const leadership = setBackLeadership(before, ended, nowMs);
     const layout = await this.#dynamo.get(restored.meta, LAYOUT);
     if (layout === null) throw new StorageError("none", `The table ${restored.meta} has no layout`);
+    const ended = await this.#replace(prefix, nowMs);
+    // An earlier run of the command has got so far. Tables that are closed again were left by a way back that was broken off.
+    if (!isClosed(layout) && before.setBackEpoch !== undefined && before.setBackEpoch > ended.epoch) return before;
+    const leadership = setBackLeadership(before, ended, nowMs);
     const item = { ...LEADERSHIP, ...leadershipAttributes(leadership) };
     await this.#dynamo.transact([
       { Put: { TableName: restored.meta, Item: item } },
       { Update: opening(restored, layout) },
     ]);
     return leadership;
+  }
+
+  /**
+   * Whether the tables of this prefix have replaced the present ones, which the command is asked for once more. Throws a StorageError if
+   * they are there and don't wait for their takeover: they have served, or are a copy of other tables.
+   */
+  async #haveTakenOver(prefix: string): Promise<boolean> {
+    const { meta } = tablesOf(prefix);
+    const status = await this.#statusOf(meta);
+    if (status === null || status === "CREATING") return false;
+    const [copy, present] = [await this.#dynamo.get(meta, LAYOUT), await this.#dynamo.get(this.#tables.meta, LAYOUT)];
+    if (copy === null) return false;
+    const from = copy["restored_from"]?.S;
+    if (prefix !== this.#prefix && copy["replaced_by"] === undefined) {
+      if (isClosed(copy) && from === this.#prefix) return false;
+      if (isClosed(copy))
+        throw new StorageError(
+          "none",
+          `The tables ${prefix}-* are a copy of ${from}-*, not of ${this.#prefix}-*. Choose another time, or delete them at AWS`,
+        );
+      if (from === this.#prefix && present?.["replaced_by"]?.S === prefix) return true;
+      // A copy has the layout of its source until it is closed, and an earlier run of the command has not got so far.
+      if (from === present?.["restored_from"]?.S) return false;
+    }
+    throw new StorageError(
+      "none",
+      `The tables ${prefix}-* have been served since they were restored to that second, so they may have later writes. ` +
+        `Choose another time${prefix === this.#prefix ? "" : `, or name them as they are: --from ${prefix}`}`,
+    );
   }
 
   /** The leadership of before, as the next server of the restored tables has to wait it out. */
@@ -185,12 +229,12 @@ export class DynamoBackups {
       if (layout === null) throw new StorageError("none", `The table ${meta} has no layout: no server has served it`);
       if (layout["replaced_by"]?.S === by) return seen;
       const { epoch } = setBackLeadership(seen, seen, nowMs);
-      // A server that leads finds out at its next renewal, and changes nothing until then.
+      // A server that leads finds out at its next renewal, and changes nothing until then. Perhaps none has ever led.
       const taken: TransactWriteItem = {
         Update: {
           TableName: meta,
           Key: LEADERSHIP,
-          UpdateExpression: "SET epoch = :next, beat = :zero",
+          UpdateExpression: "SET epoch = :next, beat = :zero, term_ms = if_not_exists(term_ms, :zero)",
           ConditionExpression: "attribute_not_exists(epoch) OR epoch = :epoch",
           ExpressionAttributeValues: {
             ":next": { N: String(epoch) },

@@ -8,6 +8,7 @@ import {
   DescribeTableCommand,
   DynamoDBClient,
   GetItemCommand,
+  ListTablesCommand,
   ResourceNotFoundException,
   UpdateContinuousBackupsCommand,
   UpdateTableCommand,
@@ -15,7 +16,7 @@ import {
 import { setTimeout as sleep } from "node:timers/promises";
 import { StorageError } from "../storage.ts";
 import { Requests, type RequestOptions } from "./requests.ts";
-import { ensureTables, LEADERSHIP, tablesOf } from "./tables.ts";
+import { ensureTables, isRestoredFrom, LEADERSHIP, tablesOf } from "./tables.ts";
 
 export interface TableState {
   readonly name: string;
@@ -59,6 +60,19 @@ export class DynamoTables {
 
   inspect(): Promise<readonly TableState[]> {
     return Promise.all(this.names.map((name) => this.#inspect(name)));
+  }
+
+  /** Names of the tables that were restored from these, or from restored ones. */
+  async restored(): Promise<readonly string[]> {
+    const names: string[] = [];
+    let from: string | undefined;
+    do {
+      const command = new ListTablesCommand({ ExclusiveStartTableName: from });
+      const page = await this.#requests.read((abortSignal) => this.#client.send(command, { abortSignal }));
+      names.push(...(page.TableNames ?? []).filter((name) => isRestoredFrom(this.#prefix, name)));
+      from = page.LastEvaluatedTableName;
+    } while (from !== undefined);
+    return names.toSorted();
   }
 
   /** Makes what is missing, and protects what is to be. Throws a StorageError that names the table. */

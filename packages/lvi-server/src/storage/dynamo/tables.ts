@@ -81,6 +81,20 @@ export function tablesOf(prefix: string): Tables {
   };
 }
 
+/** The end of the prefix of tables that are restored to a second. */
+const RESTORED = String.raw`-at-\d{8}T\d{6}Z`;
+
+/** The prefix of the tables that these were restored from, at first; of others their own. */
+export function firstPrefixOf(prefix: string): string {
+  return prefix.replace(new RegExp(`${RESTORED}$`), "");
+}
+
+/** Whether a table of this name is one that was restored from those of the prefix, at first. */
+export function isRestoredFrom(prefix: string, name: string): boolean {
+  const ends = Object.keys(tablesOf(prefix)).join("|");
+  return name.startsWith(prefix) && new RegExp(`^${RESTORED}-(?:${ends})$`).test(name.slice(prefix.length));
+}
+
 /** Where things stand in the tables of a deployment. */
 export class Layout {
   /** Buckets of each table of the application, and of all executions. */
@@ -155,6 +169,11 @@ function opened(kept: Item): Item {
   return { ...kept, schema: kept["open_schema"] ?? kept["schema"]! };
 }
 
+/** Whether no server may serve the tables of this layout. */
+export function isClosed(kept: Item): boolean {
+  return schemaOf(kept).readableFrom === CLOSED_SCHEMA;
+}
+
 /** Closes tables to every server. `why`: attributes of the layout that say it. */
 export function closing({ meta }: Pick<Tables, "meta">, kept: Item, why: Item): Update {
   const names = Object.keys(why);
@@ -187,7 +206,7 @@ type Update = NonNullable<TransactWriteItem["Update"]>;
 /** Of the layout, or of the leadership. Throws a StorageError if this program can't serve the tables. */
 export function checkedSchemaOf(table: string, kept: Item): StorageSchema {
   const schema = schemaOf(kept);
-  if (schema.readableFrom === CLOSED_SCHEMA) {
+  if (isClosed(kept)) {
     const by = kept["replaced_by"]?.S;
     throw new StorageError(
       "none",

@@ -19,6 +19,7 @@ const PAGES: Readonly<Record<string, string>> = {
   unhandled_rejection: "uncaught",
   task_dead: "dead-tasks",
   workflow_stuck_alarm: "stuck-workflows",
+  workflow_undo_failed: "failed-undos",
 };
 
 /** Their names, as an operator sees them behind that of the stack. */

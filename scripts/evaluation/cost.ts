@@ -169,7 +169,7 @@ function primaryDollars(vCpus: number): number {
   const type = machineFor(vCpus);
   if (type === undefined) throw new Error(`one server does not take ${vCpus.toFixed(1)} vCPUs`);
   const around =
-    priced("address", 2 * HOURS) + priced("disk", 2 * DISK_GB) + priced("alarm", 16) + priced("metric", 14);
+    priced("address", 2 * HOURS) + priced("disk", 2 * DISK_GB) + priced("alarm", 17) + priced("metric", 14);
   return 2 * type.dollarsPerHour * HOURS + surplus(type, 1, vCpus) + around;
 }
 

@@ -46,7 +46,7 @@ describe("verdicts", () => {
       "f^rw of f, where f takes over 5 ms: 0.62 % (hotel, search)",
       // 2,500 requests a second, provisioned. Lambda: 6,779 for reads, 170 for writes, 2,356 of traffic, 4.50 stored. Radical: 1,009 for
       // calls of caches, 16 awake, 106 and 936 for rows, 37 for the primary, 163 for reads, 339 for writes, 405 of traffic, 4.50 stored.
-      "infrastructure beside central on Lambda, at the paper's 50,000 reads a second: 0.32 × (forum)",
+      "infrastructure beside central on Lambda, at the paper's 50,000 reads a second: 0.33 × (forum)",
     ]);
   });
 

@@ -10,6 +10,7 @@ import type { Assets } from "@radical/app";
 import {
   AHEAD_PATH,
   CACHED_PATH,
+  HAS_SCHEDULED_PATH,
   COMPATIBILITY_DATE,
   CACHE_CLASS,
   DEV_TOKEN_HEADER,
@@ -318,6 +319,7 @@ function miniflareOptions(options: EdgeOptions, port: number, token: string, fil
       env: {
         LOCATIONS: { type: "json", value: options.locations.map(({ name }) => name) } as const,
         ENTRY_TOKEN: text(options.entryToken ?? ""),
+        DEV_TOKEN: text(files.isReplaceable === true ? token : ""),
         ...Object.fromEntries(
           options.locations.map(({ name }) => [
             bindingOf(name),
@@ -381,7 +383,7 @@ function assetsOption(assets: Assets | null) {
       directory,
       notFoundHandling,
       hasUserWorker: true,
-      runWorkerFirst: [MODULE_PATH, CACHED_PATH, AHEAD_PATH, ...workerFirst],
+      runWorkerFirst: [MODULE_PATH, CACHED_PATH, AHEAD_PATH, HAS_SCHEDULED_PATH, ...workerFirst],
     },
   };
 }

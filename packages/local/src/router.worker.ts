@@ -3,7 +3,7 @@
  * platform's network does that.
  */
 import { RadicalError } from "@radical/protocol";
-import { ENTRY_TOKEN_HEADER, SCHEDULED_PATHS } from "@radical/app/workers";
+import { DEV_TOKEN_HEADER, ENTRY_TOKEN_HEADER, HAS_SCHEDULED_PATH, SCHEDULED_PATHS } from "@radical/app/workers";
 import { LOCATION_HEADER, bindingOf } from "./location-choice.ts";
 
 interface RouterEnv {
@@ -11,6 +11,8 @@ interface RouterEnv {
   readonly LOCATIONS: readonly string[];
   /** What every request must carry; empty: nothing. */
   readonly ENTRY_TOKEN: string;
+  /** Of requests of `radical dev` to its own Workers; empty: they take none. */
+  readonly DEV_TOKEN: string;
   /** Service bindings by bindingOf. */
   readonly [binding: string]: unknown;
 }
@@ -41,13 +43,18 @@ function toLocation(request: Request, env: RouterEnv): Response | Promise<Respon
   if (env.LOCATIONS.includes(wanted)) {
     const service = env[bindingOf(wanted)] as Service;
     const url = new URL(request.url);
-    return SCHEDULED_PATHS.includes(url.pathname) ? schedule(service, url.searchParams) : service.fetch(request);
+    return SCHEDULED_PATHS.includes(url.pathname) ? schedule(service, url.searchParams, env) : service.fetch(request);
   }
-  const error = new RadicalError(
-    "unknown_location",
-    `The location "${wanted}" does not exist.`,
-    `Set ${LOCATION_HEADER} to one of these: ${env.LOCATIONS.join(", ")}.`,
+  return answerOf(
+    new RadicalError(
+      "unknown_location",
+      `The location "${wanted}" does not exist.`,
+      `Set ${LOCATION_HEADER} to one of these: ${env.LOCATIONS.join(", ")}.`,
+    ),
   );
+}
+
+function answerOf(error: RadicalError): Response {
   return new Response(error.toBody(), {
     status: error.status,
     headers: { "content-type": "application/json; charset=utf-8", "cache-control": "no-store" },
@@ -55,10 +62,30 @@ function toLocation(request: Request, env: RouterEnv): Response | Promise<Respon
 }
 
 /** Fires a scheduled event, and answers as `wrangler dev` does. */
-async function schedule(service: Service, query: URLSearchParams): Promise<Response> {
+async function schedule(service: Service, query: URLSearchParams, env: RouterEnv): Promise<Response> {
   const time = query.get("time");
   const scheduledTime = time === null ? new Date() : new Date(Number(time));
-  const result = await service.scheduled({ cron: query.get("cron") ?? "", scheduledTime });
+  const cron = query.get("cron") ?? "";
+  if (await lacksScheduled(service, cron, env))
+    return answerOf(
+      new RadicalError(
+        "not_found",
+        `nothing has run: the Worker has no function \`scheduled\` for the event of the cron "${cron}"`,
+        "add the function `scheduled` beside `fetch` to the default export of the Worker's entry (src/worker.ts), and fire the event again",
+      ),
+    );
+  const result = await service.scheduled({ cron, scheduledTime });
   const status = result.outcome === "ok" ? 200 : 500;
   return query.get("format") === "json" ? Response.json(result, { status }) : new Response(result.outcome, { status });
+}
+
+/** Of a Worker that can't be asked, a class, the platform tells itself. */
+async function lacksScheduled(service: Service, cron: string, { DEV_TOKEN: token }: RouterEnv): Promise<boolean> {
+  if (token === "") return false;
+  const headers = { [DEV_TOKEN_HEADER]: token };
+  const answer = await service.fetch(
+    new Request(`http://location${HAS_SCHEDULED_PATH}`, { method: "POST", headers, body: cron }),
+  );
+  const told = await answer.text();
+  return answer.headers.get(DEV_TOKEN_HEADER) === token && told === "false";
 }

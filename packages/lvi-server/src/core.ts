@@ -20,7 +20,14 @@ export { type LockWait, LviCore, type Now, type Recovered } from "./core/lvi-cor
 export { latestTickIds, scheduleStates } from "./core/schedule-state.ts";
 export type { CallAnswer } from "./core/services.ts";
 export { compareDue, outlineOf, type Task, type TaskName, type TaskOutline, type TaskPlace } from "./core/task.ts";
-export { decodePart, type PartContent, type StepName, type Workflow, type WorkflowPart } from "./core/workflow.ts";
+export {
+  type Call,
+  decodePart,
+  type PartContent,
+  type StepName,
+  type Workflow,
+  type WorkflowPart,
+} from "./core/workflow.ts";
 export type { TaskNumbers } from "./core/task-count.ts";
 export type { TaskAnswer } from "./core/task-table.ts";
 export { nextCron } from "./cron.ts";

@@ -102,6 +102,7 @@ const ALARMS: ReadonlySet<NoteName> = new Set([
   "outside_tables_alarm",
   "forged_alarm",
   "workflow_stuck_alarm",
+  "workflow_undo_failed",
   "task_dead",
 ]);
 const WARNINGS: ReadonlySet<NoteName> = new Set([
@@ -631,7 +632,7 @@ export class Engine {
     this.#lives?.noted(note);
     this.#contention.noted(note);
     if (note.name === "handler_log") return this.#tellLines(note);
-    const { name, executionId, module, handler, detail, cause, units, waitedMs, times } = note;
+    const { name, executionId, module, handler, key, detail, cause, units, waitedMs, times } = note;
     // A handler that leaves its set does so call after call: one line says it.
     const isWarning = name === "set_left" ? times === 1 : WARNINGS.has(name);
     const level = ALARMS.has(name) ? "error" : isWarning ? "warn" : NEWS.has(name) ? "info" : "debug";
@@ -639,7 +640,17 @@ export class Engine {
     const named = units?.slice(0, LOGGED_UNITS).join(" ");
     if (waitedMs !== undefined) this.#times?.spent(executionId, "lockWaitMs", waitedMs);
     const followupMs = name === "followup_applied" ? (this.#times?.followed(executionId) ?? undefined) : undefined;
-    log[level](name, { execution: executionId, module, handler, detail, cause, units: named, waitedMs, followupMs });
+    log[level](name, {
+      execution: executionId,
+      module,
+      handler,
+      key,
+      detail,
+      cause,
+      units: named,
+      waitedMs,
+      followupMs,
+    });
   }
 
   /** One line of log for each of the handler's. */

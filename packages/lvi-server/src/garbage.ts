@@ -41,10 +41,7 @@ export class Garbage {
     this.#ports = ports;
   }
 
-  /**
-   * So many bytes of bodies have come. One turn of the event loop can bring more than there is room for, so they do not wait for the
-   * timer.
-   */
+  /** Bodies can bring more in one turn of the event loop than there is room for. So these bytes of them wait for no look of the timer. */
   received(bytes: number): void {
     this.#received += bytes;
     if (this.#received < this.#mostBytes * GROWN) return;

@@ -31,6 +31,7 @@ const ALARMS = {
   outside_tables_alarm: "outside_tables",
   forged_alarm: "forged",
   workflow_stuck_alarm: "workflow_stuck",
+  workflow_undo_failed: "workflow_undo_failed",
 } as const satisfies Partial<Record<NoteName, string>>;
 
 const BREAKER_STATES: readonly ServiceStatus["breaker"][] = ["closed", "open", "probing"];
@@ -296,6 +297,7 @@ export class Metrics {
       case "outside_tables_alarm":
       case "forged_alarm":
       case "workflow_stuck_alarm":
+      case "workflow_undo_failed":
         this.#alarms.child({ alarm: ALARMS[name] }).count++;
         return;
       case "set_left":

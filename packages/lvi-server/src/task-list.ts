@@ -76,7 +76,7 @@ function partsOf(core: Core, { state, handler, lane }: TaskFilter): readonly Tas
 }
 
 function listedTask(core: Core, task: Task): ListedTask {
-  const { id, handler, lane, createdAtMs, dueMs, attempt, failures, parent, module, args } = task;
+  const { id, handler, lane, createdAtMs, dueMs, attempt, failures, parent, module, args, step } = task;
   const state = core.taskStateOf(task);
   const unreadable = task.isUnreadable === true ? { ...UNREADABLE, atMs: null } : null;
   const error = task.error ?? unreadable;
@@ -90,7 +90,7 @@ function listedTask(core: Core, task: Task): ListedTask {
     dueMs,
     attempts: attempt,
     failures,
-    mostFailures: core.taskAttemptsOf(handler),
+    mostFailures: step?.isUndo === true ? null : core.taskAttemptsOf(handler),
     parent,
     module,
     error: core.canRun(handler) ? error : missing,

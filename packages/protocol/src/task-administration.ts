@@ -65,9 +65,9 @@ export interface ListedTask {
   readonly dueMs: number;
   /** Attempts that have ended, all of them without effect. */
   readonly attempts: number;
-  /** Failures that count, and after how many the task is dead. */
+  /** Failures that count, and after how many the task is dead. Null: it undoes, so it has no last attempt. */
   readonly failures: number;
-  readonly mostFailures: number;
+  readonly mostFailures: number | null;
   /** The execution that has enqueued it, and the module of that. */
   readonly parent: ExecutionId;
   readonly module: ModuleHash;

@@ -89,7 +89,8 @@ export function start<R>(call: R): Future<R> {
 
 /**
  * Only in workflows: a call that Radical makes if the workflow fails later. It makes them all, the newest first, each until it is
- * done. Then it tells how the workflow has failed:
+ * done. An undo that aborts with 4xx, is refused or ends as `unknown` is not made again. It sets off the alarm
+ * `workflow_undo_failed`. At the end Radical tells how the workflow has failed:
  *
  *     run(hold(order, seat));
  *     undo(release(order, seat));

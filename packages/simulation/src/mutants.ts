@@ -1687,6 +1687,18 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [expression("undo-child", `{ kind: "owed" }`, `{ kind: "child", isCancelled: false }`)],
   },
   {
+    name: "an undo that was not done counts as done, in silence",
+    within: 25,
+    isOfWorkflows: true,
+    edits: [remove("undo-told")],
+  },
+  {
+    name: "an undo that fails forever raises no alarm",
+    within: 150,
+    isOfWorkflows: true,
+    edits: [condition("undo-failures", `false`)],
+  },
+  {
     name: "a signal is not in the commit of its sender",
     within: 150,
     isOfWorkflows: true,

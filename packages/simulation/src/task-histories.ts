@@ -21,7 +21,6 @@ import {
   type NoteName,
   type Now,
   type Run,
-  type RunAccess,
   type RunResult,
   type StoragePort,
   type Task,
@@ -50,6 +49,7 @@ import {
   unitId,
   type Write,
 } from "@radical/protocol";
+import { within } from "./access.ts";
 import { checkLanes, type Enqueuer } from "./checkers/lanes.ts";
 import { modelDriver } from "./model-driver.ts";
 import { portOf } from "./model-port.ts";
@@ -963,23 +963,4 @@ function argsOf(call: Call): Uint8Array {
 
 function callIn(args: Uint8Array): Call {
   return JSON.parse(new TextDecoder().decode(args)) as Call;
-}
-
-/** As a handler with f^rw says: it lacks values, or locks of what it writes; and a set bounds what it does. */
-function within(access: RunAccess, result: RunResult): RunResult {
-  if (access.kind === "record" || access.kind === "workflow") return result;
-  if (access.kind === "declared") {
-    if (result.kind !== "completed") return { kind: "undeclared", reason: "it lacks a value" };
-    const { lanes = new Set(), writes } = access.set;
-    const isWithin =
-      result.writes.every(({ unit }) => writes.has(unit)) &&
-      lanesOf(result.effects ?? []).every((lane) => lanes.has(lane));
-    return isWithin ? result : { kind: "undeclared", reason: "outside the set" };
-  }
-  if (result.kind === "missing") return { kind: "needs", set: { reads: new Set(result.units), writes: new Set() } };
-  if (result.kind !== "completed") return result;
-  const writes = new Set(result.writes.map(({ unit }) => unit));
-  const { writable } = access;
-  if (writable === null || [...writes].every((unit) => writable.has(unit))) return result;
-  return { kind: "needs", set: { reads: new Set(result.reads), writes } };
 }

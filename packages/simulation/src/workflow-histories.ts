@@ -8,6 +8,7 @@
 import { Random } from "@radical/history";
 import {
   type Answer,
+  type Call,
   type CallAnswer,
   decodePart,
   DEFAULT_CORE_OPTIONS,
@@ -31,14 +32,17 @@ import {
   contentHash,
   type Entry,
   encodeEntry,
+  entryOf,
   type ExecutionId,
   type JournalEntry,
   type LviReply,
   type LviRequest,
   type ModuleHash,
+  NO_COMMIT,
   type Outcome,
   present,
   type RunEffect,
+  serviceKeyOf,
   stepIdOf,
   taskIdOf,
   type UnitId,
@@ -47,6 +51,7 @@ import {
 import { modelDriver } from "./model-driver.ts";
 import { portOf } from "./model-port.ts";
 import { ModelStorage } from "./model-storage.ts";
+import { within } from "./access.ts";
 import { decode, encode, type Program, programIn, runProgram, type StepCall } from "./workflow-programs.ts";
 
 const MODULES = ["a", "b"].map((letter) => letter.repeat(64) as ModuleHash);
@@ -57,9 +62,15 @@ const PLANS = new Map([
   ["give-up", "near-storage"],
   ["hire", "near-storage"],
 ] as const);
+/** The f^rw of a step knows what it reads, so steps follow each other in trains. */
+const OTHER_PLANS = new Map([...PLANS, ["step", "sliced"] as const]);
+const plansOf = (module: ModuleHash): typeof OTHER_PLANS => (module === MODULES[0] ? OTHER_PLANS : PLANS);
 const ATTEMPTS = 3;
-const RULES = { step: { attempts: ATTEMPTS }, charge: { attempts: ATTEMPTS } };
-const SERVICES = { charge: { keyWindowMs: 1_000 * 86_400_000, once: false } };
+const RULES = { step: { attempts: ATTEMPTS }, charge: { attempts: ATTEMPTS }, mail: { attempts: ATTEMPTS } };
+const SERVICES = {
+  charge: { keyWindowMs: 1_000 * 86_400_000, once: false },
+  mail: { keyWindowMs: 1_000 * 86_400_000, once: true },
+};
 const EVERY_ONE: Sampling = { every: 1, handlers: null, values: true, perSecond: null };
 const DAY = 86_400_000;
 const HASHER = {
@@ -100,6 +111,8 @@ interface WorkflowHistory {
   /** Workflows that were taken back before they had begun. */
   readonly withdrawn: number;
   readonly undone: number;
+  /** Undos that were not done. */
+  readonly notDone: number;
   /** Keys under which a service was called. */
   readonly served: number;
   readonly kills: number;
@@ -130,6 +143,7 @@ const COUNTED = [
   "early",
   "withdrawn",
   "undone",
+  "notDone",
   "served",
   "kills",
   "effects",
@@ -245,7 +259,7 @@ class World {
     const storage = this.#storage;
     const { epoch } = present(storage.acquireLeadership(storage.leadership, 0, 0), "nobody else leads");
     const pending = present(storage.recover(epoch), "nobody else leads");
-    const modules = new Map(MODULES.map((module) => [module, PLANS]));
+    const modules = new Map(MODULES.map((module) => [module, plansOf(module)]));
     const recovered = {
       epoch,
       pending,
@@ -271,7 +285,11 @@ class World {
       },
       execute: (run, _location, ended) => this.#execute(run, ended),
       callService: (call, answered) => this.#serve(call, answered),
-      noted: ({ name, detail }) => {
+      noted: ({ name, detail, key }) => {
+        if (name === "workflow_undo_failed") {
+          const alarms = detail?.includes("not tried again") === true ? this.#alarmed : this.#endless;
+          alarms.add(present(key, "the alarm names the undo"));
+        }
         if (name.endsWith("_alarm")) this.#problems.push(`there was a ${name}: ${detail}`);
       },
       sampled: (_, sample) => {
@@ -303,7 +321,7 @@ class World {
   }
 
   #register(module: ModuleHash): void {
-    this.#driver.tell({ kind: "module-registered", module, plans: PLANS, rules: RULES, services: SERVICES });
+    this.#driver.tell({ kind: "module-registered", module, plans: plansOf(module), rules: RULES, services: SERVICES });
   }
 
   get #now(): Now {
@@ -356,20 +374,29 @@ class World {
     for (const { invocation } of members) this.#begins(invocation);
     this.#later(
       () => {
-        const results = members.map(({ invocation, snapshot }) => ({
-          result: this.#handle(invocation, snapshot),
-          tookMs: 0,
-        }));
+        const results = this.#ran(members);
         if (!this.#isQuiet && this.#random.chance(0.02)) {
           const { executionId } = run.invocation;
           this.#crowdedOut.set(executionId, (this.#crowdedOut.get(executionId) ?? 0) + 1);
           return ended({ result: { kind: "crowded-out" }, tookMs: 0, followers: results.slice(1).map(() => NOT_RUN) });
         }
-        // A member sees what those before it have written: here they run alone.
-        ended({ ...results[0]!, followers: results.slice(1).map(() => NOT_RUN) });
+        ended({ ...results[0]!, followers: results.slice(1) });
       },
       this.#random.chance(0.2) ? this.#slow : this.#next,
     );
+  }
+
+  /** Each member of a train on what those before it have written. */
+  #ran(members: readonly Pick<Run, "invocation" | "snapshot" | "access">[]): readonly Omit<EndedRun, "followers">[] {
+    const coming = new Map<UnitId, Entry>();
+    return members.map(({ invocation, snapshot, access }) => {
+      const view = new Map(snapshot);
+      for (const [unit, entry] of coming) if (view.has(unit)) view.set(unit, entry);
+      const result = within(access, this.#handle(invocation, view));
+      if (result.kind === "completed")
+        for (const { unit, value } of result.writes) coming.set(unit, entryOf(NO_COMMIT, value));
+      return { result, tookMs: 0 };
+    });
   }
 
   /** A step leaves the server: its command must be in a journal. */
@@ -438,7 +465,7 @@ class World {
     const reads = [unit];
     if (call.aborts) return done({ kind: "abort", status: 409, code: "no", message: call.name }, { reads });
     const failures = this.#failures.get(id) ?? 0;
-    if (failures < call.fails) {
+    if (failures < call.fails && this.#random.chance(0.7)) {
       this.#failures.set(id, failures + 1);
       return done({ kind: "abort", status: 503, code: "down", message: call.name }, { reads });
     }
@@ -715,6 +742,12 @@ class World {
     }
   }
 
+  /** The keys of undos for which the alarm was raised. */
+  readonly #alarmed = new Set<string>();
+
+  /** The keys of undos for which the alarm was raised while they are tried again. */
+  readonly #endless = new Set<string>();
+
   /** Workflows whose run has failed. */
   readonly #failed = new Set<ExecutionId>();
 
@@ -867,6 +900,7 @@ class World {
     const undos: string[] = [];
     const settled = new Map<number, string>();
     let number = 0;
+    const ends = this.#endsOf(id, round);
     for (const part of this.#partsOf(id)) {
       const content = decodePart(part.content);
       if (content.kind !== "entry" || Number.parseInt(part.place.split(" ")[1]!, 16) !== round) continue;
@@ -875,26 +909,31 @@ class World {
       for (const [at, trace] of content.entry.commands.entries()) {
         const made = content.calls[at] ?? null;
         const command = number++;
-        if (made === null || made.kind === "workflow") continue;
+        if (made === null) continue;
+        if (trace.kind === "undo") this.#checkTold(workflow, command, made, ends.get(command));
+        if (made.kind === "workflow") continue;
         const call = decode<StepCall>(made.args);
         if (made.kind === "service") {
           const acted = [...this.#served.values()].filter((each) => each.name === call.name && !each.isRefused).length;
-          const wanted = trace.kind === "undo" ? (hasFailed ? null : 0) : settled.get(command) === "value" ? 1 : null;
+          const isUndo = trace.kind === "undo";
+          const isDone = (isUndo ? ends : settled).get(command) === "value";
+          const wanted = isUndo && !hasFailed ? 0 : isDone ? 1 : null;
           if (acted > 1 || (wanted !== null && acted !== wanted))
             this.#problems.push(`the service has acted ${acted} times for ${call.name}`);
-          const isRefused = [...this.#served.values()].some((each) => each.name === call.name && each.isRefused);
-          if (trace.kind === "undo" && hasFailed && acted === 0 && !isRefused)
+          if (isUndo && hasFailed && !ends.has(command))
             this.#problems.push(`${call.name} was not undone by its service`);
           continue;
         }
         if (trace.kind === "undo") {
-          if (call.writes) undos.unshift(call.name);
+          if (call.writes && !call.aborts) undos.unshift(call.name);
           continue;
         }
+        const isCrowdedOut = this.#crowdedOut.has(stepIdOf({ workflow: id, round }, command));
+        if (settled.get(command) === "failed" && !call.aborts && call.fails < ATTEMPTS && !isCrowdedOut)
+          this.#problems.push(`${call.name} of ${id} has failed, and has attempts left`);
         if (!call.writes) continue;
         // Nobody has waited for it, and its attempts may have failed.
-        const mayFail =
-          call.aborts || call.fails > 0 || this.#crowdedOut.has(stepIdOf({ workflow: id, round }, command));
+        const mayFail = call.aborts || call.fails > 0 || isCrowdedOut;
         const end = settled.get(command) ?? (mayFail ? "unknown" : "value");
         const times = timesDone(call.name);
         if (end !== "unknown" && times !== (end === "value" ? 1 : 0))
@@ -908,6 +947,35 @@ class World {
     this.counts.undone += undone.length;
     if (undone.join(" ") !== expected.join(" "))
       this.#problems.push(`${id} has undone [${undone.join(" ")}], and not [${expected.join(" ")}]`);
+  }
+
+  /** The ends of steps and undos that have arrived, by their commands. */
+  #endsOf(id: ExecutionId, round: number): ReadonlyMap<number, string> {
+    const ends = new Map<number, string>();
+    for (const part of this.#partsOf(id)) {
+      const content = decodePart(part.content);
+      if (content.kind !== "settled" || Number.parseInt(part.place.split(" ")[1]!, 16) !== round) continue;
+      ends.set(content.command, content.settled.kind);
+    }
+    return ends;
+  }
+
+  /** An undo that was not done raises the alarm, and no other one does. `end`: of one that has left a trace. */
+  #checkTold({ id, round, outcome }: Workflow, command: number, { kind, args }: Call, end: string | undefined): void {
+    const step = stepIdOf({ workflow: id, round }, command);
+    const hasFailed = outcome?.kind !== "result";
+    const isLeft = kind === "handler" ? decode<StepCall>(args).aborts : end !== "value";
+    const isTold = this.#alarmed.has(kind === "service" ? serviceKeyOf(step) : step);
+    if (hasFailed && isLeft) this.counts.notDone++;
+    // Failures are counted since the server has started, and those of runs that were put back do not count.
+    const failures = this.#failures.get(step) ?? 0;
+    const hasOften = kind === "handler" && this.counts.kills === 0 && failures >= 2 * ATTEMPTS;
+    if (hasFailed && hasOften && !this.#endless.has(step))
+      this.#problems.push(`undo ${command} of ${id} has failed ${failures} times, and no alarm was raised`);
+    if (kind === "handler" && this.#endless.has(step) && failures < ATTEMPTS)
+      this.#problems.push(`undo ${command} of ${id} has failed ${failures} times, and the alarm was raised`);
+    if (isTold !== (hasFailed && isLeft))
+      this.#problems.push(`undo ${command} of ${id} has ended as ${end}, and the alarm was raised: ${isTold}`);
   }
 
   /** A workflow takes a value once. Of two values, the one comes first that was told before the other was sent. */

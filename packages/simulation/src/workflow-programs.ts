@@ -39,7 +39,14 @@ export type Statement =
   | { readonly kind: "all" | "any"; readonly calls: readonly Planned[] }
   | { readonly kind: "sleep"; readonly ms: number }
   | { readonly kind: "signal"; readonly name: string; readonly ms: number | null }
-  | { readonly kind: "undo"; readonly by: "step" | "charge" | "flow"; readonly fails: number; readonly writes: boolean }
+  /** `aborts`: for good, so it is not done. */
+  | {
+      readonly kind: "undo";
+      readonly by: "step" | "charge" | "mail" | "flow";
+      readonly fails: number;
+      readonly writes: boolean;
+      readonly aborts?: boolean;
+    }
   | { readonly kind: "charge" }
   /** `isLone`: nobody waits for it. Default: somebody does, and it is another `flow`. */
   | { readonly kind: "child"; readonly program: Program; readonly callee?: string; readonly isLone?: true }
@@ -87,6 +94,8 @@ function statementIn(random: Random, depth: number): Statement {
     "signal",
     "undo",
     "undo",
+    "undo",
+    "undo",
     "charge",
     "task",
     "abort",
@@ -108,9 +117,10 @@ function statementIn(random: Random, depth: number): Statement {
     case "undo":
       return {
         kind,
-        by: random.pick(["step", "step", "step", "charge", "flow"]),
+        by: random.pick(["step", "step", "step", "step", "charge", "mail", "flow"]),
         fails: random.pick([0, 0, 1, 20]),
         writes: random.chance(0.8),
+        aborts: random.chance(0.25),
       };
     case "charge":
     case "child":
@@ -318,17 +328,19 @@ function interpret(name: string, program: Program, replay: Replay, taskOf: (comm
         break;
       }
       case "undo": {
+        const { aborts = false } = statement;
         const undo: StepCall = {
           handler: "step",
           name: `${name}u${replay.next}.`,
           item: `undone-${name.slice(0, name.indexOf("r"))}`,
           writes: statement.writes,
-          aborts: false,
+          aborts,
           fails: statement.fails,
           seen: "",
         };
         const flow: Program = [
           { kind: "run", call: { item: "x", writes: true, aborts: false, fails: 0 }, isStrict: false },
+          ...(aborts ? [{ kind: "abort" } as const] : []),
         ];
         const args = statement.by === "flow" ? encode(flow) : encode(undo);
         replay.issue({ kind: "undo", callee: statement.by, args });

@@ -11,6 +11,9 @@ export const CACHED_PATH = "/__radical/cached";
 /** At a location: the JSON number says by how many ms the time of its handlers is ahead from now on. */
 export const AHEAD_PATH = "/__radical/ahead";
 
+/** At a location: tells whether it has a function for the scheduled event of the cron that the text names. The answer carries the token. */
+export const HAS_SCHEDULED_PATH = "/__radical/has-scheduled";
+
 /** At the router: shows that the request has come through the front server, or from `radical dev`. No location sees it. */
 export const ENTRY_TOKEN_HEADER = "x-radical-entry-token";
 

@@ -4,7 +4,7 @@
  *
  * It lets `radical dev` look into its cache too. A Worker in production has no such route.
  */
-import { CborReader, type Manifest, type UnitId } from "@radical/protocol";
+import { BLOB_CRON, CborReader, hasBlobs, type Manifest, type UnitId } from "@radical/protocol";
 import type * as Runtime from "@radical/runtime";
 import {
   heldItems,
@@ -14,7 +14,7 @@ import {
   type RadicalWorker,
   type WorkerParts,
 } from "@radical/runtime";
-import { AHEAD_PATH, CACHED_PATH, DEV_TOKEN_HEADER, MODULE_PATH } from "./internal-requests.ts";
+import { AHEAD_PATH, CACHED_PATH, DEV_TOKEN_HEADER, HAS_SCHEDULED_PATH, MODULE_PATH } from "./internal-requests.ts";
 
 /** workerd's binding that compiles WebAssembly at run time. */
 interface UnsafeEval {
@@ -58,6 +58,7 @@ export function replaceableRuntime(
       const own = entryOf(application, parts);
       // A class takes no modules.
       if (typeof own === "function") return own;
+      runtime.hasScheduled = typeof (application as Partial<RadicalWorker>).scheduled === "function";
       const current = (): RadicalWorker => entryOf(application, runtime.current.parts) as RadicalWorker;
       return tellingFaults<RadicalWorker>({
         ...(own as RadicalWorker),
@@ -93,6 +94,9 @@ class Replaceable<Made> {
   #isolate: Isolate | null = null;
   readonly #make: (parts: WorkerParts) => Made;
   #made: Made;
+  #manifest: Manifest;
+  /** Whether the application's own Worker has a function for scheduled events. */
+  hasScheduled = false;
   /** Counts the modules: streams of an earlier one are to end. */
   #modules = 0;
   /** Of the time of handlers. */
@@ -102,6 +106,7 @@ class Replaceable<Made> {
 
   constructor(parts: WorkerParts, make: (parts: WorkerParts) => Made) {
     this.#make = make;
+    this.#manifest = parts.manifest;
     this.#made = this.#makeOf(parts);
   }
 
@@ -126,6 +131,7 @@ class Replaceable<Made> {
     if (request.headers.get(DEV_TOKEN_HEADER) !== token) return null;
     if (request.url.endsWith(MODULE_PATH)) return this.#take(request, compiler);
     if (request.url.endsWith(AHEAD_PATH)) return this.#moveTime(request);
+    if (request.url.endsWith(HAS_SCHEDULED_PATH)) return this.#tellScheduled(request, token);
     return request.url.endsWith(CACHED_PATH) ? this.#look(request) : null;
   }
 
@@ -133,6 +139,7 @@ class Replaceable<Made> {
     const reader = new CborReader(new Uint8Array(await request.arrayBuffer()));
     reader.array();
     const manifest = JSON.parse(reader.text()) as Manifest;
+    this.#manifest = manifest;
     const [f, rw] = [reader.bytes().slice(), reader.bytes().slice()];
     this.#modules++;
     this.#isolate = null;
@@ -143,6 +150,11 @@ class Replaceable<Made> {
   async #moveTime(request: Request): Promise<Response> {
     this.#aheadMs = (await request.json()) as number;
     return new Response(null, { status: 204 });
+  }
+
+  async #tellScheduled(request: Request, token: string): Promise<Response> {
+    const isOfBlobs = (await request.text()) === BLOB_CRON && hasBlobs(this.#manifest.records);
+    return Response.json(this.hasScheduled || isOfBlobs, { headers: { [DEV_TOKEN_HEADER]: token } });
   }
 
   async #look(request: Request): Promise<Response> {

@@ -2,19 +2,23 @@
 import { askPrimary, loadDeploymentKeys } from "@radical/admin";
 import { LOG_PATH, type LogQuestion, TASK_ORDERS_PATH, type TaskList, TASKS_PATH } from "@radical/protocol";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type TestApp, startTestApp } from "../../src/testing.ts";
+import { Refused, type TestApp, startTestApp } from "../../src/testing.ts";
 import { createProject, type TemporaryProject } from "../radical-process.ts";
+import { alarmsOf } from "@radical/lvi-server/e2e/test-process";
 import { goingOff, valueOf } from "./alarm-values.ts";
 import { fieldsOf } from "./metric-filter.ts";
 
 const SERVICES = `/** @service */
 export declare function charge(order: string): string;
+
+/** @service */
+export declare function refund(order: string): string;
 `;
 const WORKER = `import { createRadical } from "radical:worker";
-export default createRadical({ services: { charge: () => Promise.resolve("receipt") } });
+export default createRadical({ services: { charge: () => Promise.resolve("receipt"), refund: () => Promise.resolve("receipt") } });
 `;
-const HANDLERS = `import { Table, abort, enqueue, sleep } from "@radical/sdk";
-import { charge } from "../services";
+const HANDLERS = `import { Table, abort, enqueue, run, sleep, undo } from "@radical/sdk";
+import { charge, refund } from "../services";
 
 const state = new Table<string>("state");
 
@@ -37,6 +41,25 @@ export function trapping(): i32 {
   return none[1];
 }
 
+/** @internal */
+export function release(): void {
+  abort(404, "not_held", "Nobody holds it.");
+}
+
+/** @workflow */
+export function undoing(): void {
+  abort(418, "teapot", "It undoes what it has done.");
+}
+
+/** @workflow */
+export function buying(): void {
+  undo(refund("o1"));
+  undo(release());
+  undo(undoing());
+  sleep(1);
+  abort(402, "declined", "The card is declined.");
+}
+
 export function fail(): void {
   enqueue(failing());
 }
@@ -51,6 +74,8 @@ export function pay(): void {
 }
 `;
 
+const ID = /^[0-9a-f]{32}$/;
+const KEY = /^[0-9a-f]{8}-[0-9a-f-]{27}$/;
 const OF_EFFECTS = ["DeadTasks", "OldestTask", "StuckWorkflows", "ServicesDown"];
 
 let project: TemporaryProject;
@@ -70,6 +95,9 @@ beforeAll(async () => {
       charge: () => {
         if (isDown) throw new Error("The bank is closed.");
         return "receipt";
+      },
+      refund: () => {
+        throw new Refused("closed", "The account is closed.");
       },
     },
   });
@@ -98,6 +126,24 @@ test("a server whose effects are well sets off none", async () => {
   expect(goingOff(await logged())).toEqual([]);
 });
 
+test("each undo that was not done sets off an alarm, which names the workflow, the callee, its key and the reason", async () => {
+  const { length } = await logged();
+  const response = await fetch(`${app.url}/api/buying`, { method: "POST", headers: { prefer: "wait=0" } });
+  const { workflow } = (await response.json()) as { readonly workflow: string };
+  await app.advance("1 minute");
+  const lines = await logged(length);
+  expect(goingOff(lines)).toEqual(["FailedUndos"]);
+  const told = lines.map((line) => fieldsOf(line) ?? {}).filter(({ level }) => level === "error");
+  const about = { event: "workflow_undo_failed", execution: workflow };
+  expect(told).toMatchObject([
+    { ...about, handler: "undoing", key: expect.stringMatching(ID), detail: expect.stringContaining("teapot") },
+    { ...about, handler: "release", key: expect.stringMatching(ID), detail: expect.stringContaining("not_held") },
+    { ...about, handler: "refund", key: expect.stringMatching(KEY), detail: expect.stringContaining("closed") },
+  ]);
+  const { host, port } = app.lviServer.address();
+  expect(await alarmsOf(`http://${host}:${port}`, "workflow_undo_failed")).toBe(3);
+});
+
 test("dead tasks, tasks that wait, stuck workflows and services that are down: each sets off its own alarm", async () => {
   const steps = [
     ["fail", "1 minute", ["DeadTasks"]],
@@ -118,7 +164,7 @@ test("dead tasks, tasks that wait, stuck workflows and services that are down: e
   const lines = await logged();
   const all = lines.map((line) => fieldsOf(line) ?? {});
   const events = new Set(all.filter(({ level }) => level === "error").map(({ event }) => event));
-  expect(events).toEqual(new Set(["task_dead", "workflow_stuck_alarm"]));
+  expect(events).toEqual(new Set(["task_dead", "workflow_stuck_alarm", "workflow_undo_failed"]));
   // They have alarms for themselves.
   expect(valueOf("Errors", lines)).toBe(null);
   expect(all.findLast(({ event }) => event === "effects_wait")).toMatchObject({ level: "warn", services: "charge" });

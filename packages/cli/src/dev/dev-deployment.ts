@@ -511,15 +511,13 @@ export class DevDeployment {
     this.#tell("edge", event);
   }
 
-  /** A call beside the wait for a central server, if those are compared: by such calls, else as it is reckoned. */
+  /** A call beside the wait for a central server, if those are compared and it is known. */
   #compared(event: DevEvent): DevEvent {
-    if (this.#reckoner === null || event.event !== "request" || event.location === CENTRAL) return event;
+    if (this.#reckoner === null || event.event !== "request") return event;
     const life = event.path === null ? null : lifeOfRequest(event, Date.now());
     if (life === null) return event;
-    const call = { id: 0, life, primary: null };
-    const { central } = this.#reckoner;
-    const centralUs = central.measuredUs(call) ?? central.of(call)?.totalUs;
-    return centralUs === undefined ? event : { ...event, centralMs: Math.round(centralUs / 100) / 10 };
+    const centralUs = this.#reckoner.central.centralUs({ id: 0, life, primary: null });
+    return centralUs === null ? event : { ...event, centralMs: Math.round(centralUs / 100) / 10 };
   }
 
   /** Tells a line that a handler has logged once. */

@@ -2,7 +2,7 @@ import type { CommitId, ExecutionId, UnitId } from "@radical/protocol";
 import { expect, test } from "vitest";
 import { life } from "../testing/lives.ts";
 import { cacheCounts, seenUnits } from "./caches.ts";
-import { contended, queueOf, withTally } from "./contention.ts";
+import { contended, queueOf, staleWords, withTally } from "./contention.ts";
 import type { Call } from "./join.ts";
 
 const POST = "posts/1" as UnitId;
@@ -97,4 +97,17 @@ test("caches are told by what calls have shown", () => {
     ["JP", two],
     ["VA", one],
   ]);
+});
+
+test.each([
+  [1, 0, "A location had an old version once, so that call ran at the primary."],
+  [2, 0, "A location had an old version 2 times, so these calls ran at the primary."],
+  [
+    1,
+    1,
+    "A location had an old version once, so that call ran at the primary. 1 more call went there at once, since the item had been old time after time.",
+  ],
+  [0, 3, "3 calls went to the primary at once, since the item had been old time after time."],
+])("%s old versions, and %s calls that went to the primary at once, in words", (stale, hot, words) => {
+  expect(staleWords({ stale, hot })).toBe(words);
 });

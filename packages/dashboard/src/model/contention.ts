@@ -1,6 +1,7 @@
 /** Waits for items, from the lives of the last minutes. */
 import type { ContentionReport, ExecutionId, UnitId, UnitWait } from "@radical/protocol";
 import { type Call, unitsOf } from "./join.ts";
+import { counted } from "./words.ts";
 
 /** Units that are told apart. */
 const MOST_UNITS = 256;
@@ -110,6 +111,17 @@ export function withTally(seen: readonly Contended[], tally: ContentionReport | 
       writers: own?.writers ?? [],
     };
   });
+}
+
+/** Calls that an old version of it has sent to the primary, in words. */
+export function staleWords({ stale, hot }: Pick<Contended, "stale" | "hot">): string {
+  const times = stale === 1 ? "once, so that call" : `${stale} times, so these calls`;
+  const old = `A location had an old version ${times} ran at the primary.`;
+  if (hot === 0) return old;
+  const again = "at once, since the item had been old time after time.";
+  return stale === 0
+    ? `${counted(hot, "call")} went to the primary ${again}`
+    : `${old} ${counted(hot, "more call")} went there ${again}`;
 }
 
 /** Calls that came to the primary so soon before or after one that waited are shown with it. */

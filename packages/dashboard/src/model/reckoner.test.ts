@@ -36,10 +36,13 @@ test("calls of the location beside the primary are central itself, and no way", 
   const reckoning = reckoner();
   reckoning.add(there());
   reckoning.add(here());
-  reckoning.add(here({ place: "central", path: "near-storage", tookUs: 9_000, spans: [["send", 0, 8_500]] }));
-  reckoning.add(there({ place: "central", tookUs: 8_000 }));
-  const [, call] = reckoning.calls;
+  for (let count = 0; count < 4; count++) {
+    reckoning.add(here({ place: "central", path: "near-storage", tookUs: 9_000, spans: [["send", 0, 8_500]] }));
+    reckoning.add(there({ place: "central", tookUs: 8_000, spans: [["run", 1_000, 6_000]] }));
+  }
+  const call = reckoning.calls.at(-1)!;
   // 9 ms, but for half a millisecond of its own way.
-  expect(reckoning.central.measuredUs(call!)).toBe(154_500);
+  expect(reckoning.central.measuredUs(call)).toBe(154_500);
+  expect(reckoning.central.of(call)).toMatchObject({ runUs: 6_000, restUs: 2_000 });
   expect(reckoning.central.roundTripOf("central")).toBeNull();
 });

@@ -9,7 +9,7 @@ import { life } from "../testing/lives.ts";
 import { idealUs } from "./central.ts";
 import type { Call } from "./join.ts";
 import { PARTS, partsOf, roundTripOf, waitOf } from "./spans.ts";
-import { sentenceOf } from "./words.ts";
+import { sentenceOf, tickWords } from "./words.ts";
 
 /** The bound of each bar, and of the sum. */
 const WITHIN_US = 5_000;
@@ -162,4 +162,10 @@ test.each(PATHS)("$reason: the sentence names the place, and the unit where one 
   const names = { missing: UNIT, stale: UNIT, hot: UNIT } as Readonly<Record<string, string>>;
   expect(sentence).toContain(names[known.reason] ?? "");
   if (known.reason !== "stored" && known.reason !== "suspended") expect(sentence).toContain("Tokyo");
+});
+
+test("an axis of a few milliseconds has short numbers", () => {
+  expect([0, 1, 2, 3].map((tick) => tickWords((tick * 2_400) / 4))).toEqual(["0", "0.6", "1.2", "1.8"]);
+  expect(tickWords((1 * (150.00000000000003 * 4_000)) / 4)).toBe("150");
+  expect(tickWords(600 * 1.0000000000000002)).toBe("0.6");
 });

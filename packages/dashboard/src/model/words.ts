@@ -121,6 +121,11 @@ export function ms(us: number): string {
   return value >= 99.95 ? value.toFixed(0) : value >= 0.05 ? value.toFixed(1) : "<1";
 }
 
+/** Microseconds at an axis: whole or short milliseconds, without the digits that a division adds. */
+export function tickWords(us: number): string {
+  return String(Number((us / 1_000).toPrecision(4)));
+}
+
 export function clock(atMs: number): string {
   const at = new Date(atMs);
   const two = (value: number): string => String(value).padStart(2, "0");

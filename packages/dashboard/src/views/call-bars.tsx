@@ -7,9 +7,11 @@ import { central } from "../store.ts";
 
 export function CallBars({ call }: { readonly call: Call }) {
   const { life } = call;
-  const reckoned = central.value.of(call);
+  const measured = central.value.measuredUs(call);
+  const reckoned = measured === null ? central.value.of(call) : null;
+  const centralUs = central.value.centralUs(call);
   const ideal = idealUs(call);
-  const longest = Math.max(life.tookUs, reckoned?.totalUs ?? 0, ideal ?? 0) * 1.02;
+  const longest = Math.max(life.tookUs, centralUs ?? 0, ideal ?? 0) * 1.02;
   const x = (us: number): string => `${((us / longest) * 100).toFixed(2)}%`;
   const row = (name: string, tookUs: number, bars: preact.JSX.Element) => (
     <div class="sum">
@@ -25,7 +27,7 @@ export function CallBars({ call }: { readonly call: Call }) {
     <div
       class="wf bars"
       role="img"
-      aria-label={`${ms(life.tookUs)} ms; central about ${reckoned === null ? "not known" : ms(reckoned.totalUs)} ms`}
+      aria-label={`${ms(life.tookUs)} ms; central ${centralUs === null ? "is not known yet" : `about ${ms(centralUs)} ms`}`}
     >
       {row(`from ${placeName(life.place)}`, life.tookUs, bar(0, life.tookUs, "f-here"))}
       {reckoned !== null &&
@@ -37,6 +39,7 @@ export function CallBars({ call }: { readonly call: Call }) {
             {bar(reckoned.roundTripUs / 2, reckoned.runUs + reckoned.restUs, "f-there")}
           </>,
         )}
+      {measured !== null && row("central, measured", measured, bar(0, measured, "f-there2"))}
       {ideal !== null && row("ideal", ideal, bar(0, ideal, "f-soft"))}
     </div>
   );

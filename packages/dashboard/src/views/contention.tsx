@@ -3,7 +3,7 @@ import { signal, useSignal } from "@preact/signals";
 import { type ContentionReport, isSpan, type UnitId } from "@radical/protocol";
 import { useEffect } from "preact/hooks";
 import { api } from "../api.ts";
-import { type Contended, contended, queueOf, withTally } from "../model/contention.ts";
+import { type Contended, contended, queueOf, staleWords, withTally } from "../model/contention.ts";
 import { ms, shortUnit } from "../model/words.ts";
 import { calls, isDeployment } from "../store.ts";
 import { AtLocations } from "./at-locations.tsx";
@@ -171,9 +171,7 @@ function Advice({ one }: { readonly one: Contended }) {
     <>
       <p class="b">It changes between two calls of a location.</p>
       <p class="soft">
-        A location had an old version {one.stale} times, so these calls ran at the primary.{" "}
-        {one.hot > 0 && `${one.hot} more went there at once, since the item had been old time after time. `}
-        That is right, and as slow as central. Keep what changes often apart from what is read often.
+        {staleWords(one)} That is right, and as slow as central. Keep what changes often apart from what is read often.
       </p>
     </>
   );

@@ -272,7 +272,7 @@ function Table() {
                     >
                       {placeName(name)}
                     </button>{" "}
-                    <span class="plc">{name}</span>
+                    {placeName(name) !== name && <span class="plc">{name}</span>}
                     {isCentral && <span class="tag t">runs all at the primary</span>}
                   </td>
                   <td>

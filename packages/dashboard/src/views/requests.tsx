@@ -15,6 +15,7 @@ import { Waterfall } from "./waterfall.tsx";
 
 const ROW_PX = 37;
 const NARROW_ROW_PX = 58;
+const UNKNOWN = "Too few runs of this handler at the primary were seen.";
 /** Rows outside of what is seen. */
 const MORE = 8;
 
@@ -135,7 +136,7 @@ function List() {
 function Row({ call, isChosen }: { readonly call: Call; readonly isChosen: boolean }) {
   const { life } = call;
   const { shape, side, words } = pathWords(call);
-  const sooner = soonerUs(call, central.value.of(call));
+  const sooner = soonerUs(call, central.value.centralUs(call));
   const [unit] = unitsOf(call);
   return (
     <div
@@ -146,7 +147,9 @@ function Row({ call, isChosen }: { readonly call: Call; readonly isChosen: boole
       onClick={() => (selected.value = call.id)}
     >
       <span class="t num muted">{clock(life.atMs)}</span>
-      <span class="plc">{life.place}</span>
+      <span class="plc" title={life.place}>
+        {life.place}
+      </span>
       <span class="call">
         <b>{life.handler}</b>
         {unit !== undefined && <i>{shortUnit(unit[0])}</i>}
@@ -173,7 +176,7 @@ function Detail() {
   if (call === null) return null;
   const { life, primary } = call;
   const { side, words } = pathWords(call);
-  const sooner = soonerUs(call, central.value.of(call));
+  const sooner = soonerUs(call, central.value.centralUs(call));
   const units = unitsOf(call);
   const leftOut = units === life.units ? life.unitsLeftOut : (primary?.unitsLeftOut ?? 0);
   const reads = units.filter(([, mode]) => mode !== "write");
@@ -216,6 +219,11 @@ function Detail() {
               </span>
             )}
             {sooner === 0 && <span class="soft b">the same as central</span>}
+            {sooner === null && central.value.compares(call) && (
+              <span class="soft" title={UNKNOWN}>
+                central: not known yet
+              </span>
+            )}
           </div>
           <p class="lead soft">{sentenceOf(call)}</p>
         </div>

@@ -369,8 +369,8 @@ function One() {
       <dl class="kv">
         <dt>Attempts</dt>
         <dd>
-          {task.attempts === 0 ? "none yet" : `${task.attempts} without effect`}; failures that count: {task.failures}{" "}
-          of {task.mostFailures}
+          {task.attempts === 0 ? "none yet" : `${task.attempts} without effect`}; failures that count: {task.failures}
+          {task.mostFailures === null ? ": it undoes, so it has no last attempt" : ` of ${task.mostFailures}`}
         </dd>
         <dt>Asked for</dt>
         <dd>

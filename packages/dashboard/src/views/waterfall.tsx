@@ -4,8 +4,8 @@ import { idealUs } from "../model/central.ts";
 import type { Call } from "../model/join.ts";
 import { placeName } from "../model/places.ts";
 import { type Bar, type RoundTrip, roundTripOf, spansOf, waitOf } from "../model/spans.ts";
-import { ms, shortUnit } from "../model/words.ts";
-import { central, state } from "../store.ts";
+import { ms, shortUnit, tickWords } from "../model/words.ts";
+import { central, isNarrow, state } from "../store.ts";
 
 const AT_PRIMARY: Readonly<Record<string, string>> = {
   "look-up": "look up",
@@ -87,7 +87,7 @@ export function Waterfall({ call }: { readonly call: Call }) {
             .filter((tick) => !isHidden(tick / fullUs, life.tookUs / fullUs))
             .map((tick) => (
               <text key={tick} x={x(tick)} y="18" text-anchor={tick === 0 ? "start" : "middle"}>
-                {tick / 1_000}
+                {tickWords(tick)}
               </text>
             ))}
           <text x={x(life.tookUs)} y="18" text-anchor={endsAt(life.tookUs / fullUs) ? "end" : "middle"} class="t-good">
@@ -210,7 +210,8 @@ function endsAt(answered: number): boolean {
 
 /** Whether the number of a tick would stand where the word at the answer does. */
 function isHidden(tick: number, answered: number): boolean {
-  const [before, after] = endsAt(answered) ? [0.24, 0.04] : [0.14, 0.14];
+  const half = isNarrow.value ? 0.22 : 0.14;
+  const [before, after] = endsAt(answered) ? [0.24, 0.04] : [half, half];
   return tick > answered - before && tick < answered + after;
 }
 

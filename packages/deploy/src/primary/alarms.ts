@@ -124,7 +124,7 @@ const MOST_READY_SECONDS = 600;
 const MOST_STARTS = 4;
 
 /** Events that have alarms for themselves, and lines of handlers, which log errors of their own. */
-const NOT_COUNTED = ["handler_log", "task_dead", "workflow_stuck_alarm"];
+const NOT_COUNTED = ["handler_log", "task_dead", "workflow_stuck_alarm", "workflow_undo_failed"];
 
 function alarmKinds({ environment }: PrimarySettings, { patterns }: AlarmHost): readonly AlarmKind[] {
   const command = (words: string): string => `radical ${words} --env ${environment}`;
@@ -209,6 +209,12 @@ function alarmKinds({ environment }: PrimarySettings, { patterns }: AlarmHost): 
       id: "StuckWorkflows",
       ...effect("stuckWorkflows", 0, 1),
       words: `Workflows are stuck: their code can't go on from their journal, and nothing was undone. See ${command("workflows list --state stuck")}, which names the reason. Mend the cause and then: radical workflows retry, or cancel.`,
+    },
+    {
+      id: "FailedUndos",
+      from: lines('{ $.event = "workflow_undo_failed" }'),
+      ...AT_ONCE,
+      words: `An undo of a workflow was not done: it was refused, or nobody knows whether its service has acted. Nothing tries it again. Or it fails again and again, and is tried again. See ${command("tail --errors")}, which names the workflow, the callee, its key and the reason. Then do by hand what is left, or mend the cause.`,
     },
     {
       id: "ServicesDown",

@@ -44,6 +44,7 @@ const ALARMS: Readonly<Record<string, string>> = {
   DeadTasks: "tasks are dead",
   OldestTask: "a task waits for long",
   StuckWorkflows: "workflows are stuck",
+  FailedUndos: "an undo was not done",
   ServicesDown: "a service is down",
   MissedTicks: "schedules are not kept",
   OldestPending: "a promised write is not applied",

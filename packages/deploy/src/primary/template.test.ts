@@ -112,7 +112,7 @@ test("alarms of effects read what the server logs, and no other alarm counts the
   );
   expect(values).toEqual(["$.deadTasks", "$.oldestReadySeconds", "$.stuckWorkflows", "$.servicesDown"]);
   const errors = filters.find(({ FilterPattern }) => String(FilterPattern).includes('$.level = "error"'));
-  for (const event of ["task_dead", "workflow_stuck_alarm"])
+  for (const event of ["task_dead", "workflow_stuck_alarm", "workflow_undo_failed"])
     expect(errors!["FilterPattern"]).toContain(`$.event != "${event}"`);
   const descriptions = ofType(made, "AWS::CloudWatch::Alarm").map(({ AlarmDescription }) => AlarmDescription);
   for (const words of descriptions)

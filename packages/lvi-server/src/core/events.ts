@@ -293,6 +293,8 @@ export interface Note {
   /** Lines of the handler, and the run that has logged them. The location may have told of those of a re-execution before. */
   readonly logged?: readonly LoggedLine[];
   readonly path?: "near-storage" | "re-execution";
+  /** By which the callee knows the call: for a service, or the id of an execution. */
+  readonly key?: string;
   /** Of the call of a service. */
   readonly answer?: CallAnswer["kind"];
   /** How often it has happened to this handler of this module. */
@@ -382,6 +384,8 @@ export type NoteName =
   | "workflow_ended"
   /** It can't go on until somebody sees to it. */
   | "workflow_stuck_alarm"
+  /** An undo of it was not done, and is not tried again; or it has failed so often that a task would be dead. */
+  | "workflow_undo_failed"
   /** The canceller of a task is durable. */
   | "task_cancelled"
   /** An operator has changed or removed it. */

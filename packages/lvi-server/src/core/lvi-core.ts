@@ -208,6 +208,7 @@ import {
   MOST_MEMBERS,
   NO_FOLLOWERS,
 } from "./train.ts";
+import { alarmOf } from "./undo-failure.ts";
 import { type StoredItem, VersionTable } from "./version-table.ts";
 import { assertWellFormed } from "./well-formed.ts";
 import { doneOf, settledOf, signalPart, stepPart, type Workflow, type WorkflowPart } from "./workflow.ts";
@@ -470,6 +471,7 @@ export class LviCore {
       settled: (task, next) =>
         this.#taskSettled({ id: task.id, invocation: { module: task.module } }, task, next, next?.error ?? null),
       note: (name, { id, module }, more) => this.#note(name, { id, invocation: { module } }, more),
+      undoFailed: (failure) => void this.#effects.push(alarmOf(failure)),
       replaced: () => this.#halt(TAKEN_OVER),
     });
     this.#indexes = new IndexTable(indexes, (tables) => this.#writersOf(tables));
@@ -2331,6 +2333,7 @@ export class LviCore {
       emit: (effect) => void this.#effects.push(effect),
       note: (name, { id, module, handler }, detail) =>
         this.#note(name, { id, invocation: { module } }, { handler, ...(detail === undefined ? {} : { detail }) }),
+      undoFailed: (failure) => void this.#effects.push(alarmOf(failure)),
       tellLogged: ({ id, module, handler }, logged) =>
         this.#note(
           "handler_log",

@@ -5,6 +5,7 @@ import { DEFAULT_CORE_OPTIONS } from "./core-options.ts";
 import type { Effect, NoteName } from "./events.ts";
 import { type CallAnswer, Services } from "./services.ts";
 import { placeOf, type Task } from "./task.ts";
+import { decodePart } from "./workflow.ts";
 
 const HOUR = 3_600_000;
 const OPTIONS = DEFAULT_CORE_OPTIONS.services;
@@ -37,6 +38,8 @@ function taskOf(number: number, handler = "charge"): Task {
 
 let effects: Effect[] = [];
 let notes: NoteName[] = [];
+let details: string[] = [];
+let undoFailures: string[] = [];
 let settled: { readonly task: Task; readonly next: Task | null }[] = [];
 let retried: number[] = [];
 let now = { nowMs: 0, wallMs: 1_000_000 };
@@ -45,7 +48,7 @@ let services: Services;
 let names = 0;
 
 beforeEach(() => {
-  [effects, notes, settled, retried, names] = [[], [], [], [], 0];
+  [effects, notes, details, undoFailures, settled, retried, names] = [[], [], [], [], [], [], 0];
   now = { nowMs: 0, wallMs: 1_000_000 };
   rules = { charge: { keyWindowMs: HOUR, once: false }, mail: { keyWindowMs: HOUR, once: true } };
   services = new Services(OPTIONS, {
@@ -59,7 +62,11 @@ beforeEach(() => {
     rulesOf: (name) => rules[name] ?? null,
     attemptsOf: () => 3,
     settled: (task, next) => void settled.push({ task, next }),
-    note: (name) => void notes.push(name),
+    note: (name, _task, { detail = "" }) => {
+      notes.push(name);
+      details.push(detail);
+    },
+    undoFailed: ({ callee, reason }) => void undoFailures.push(`${callee}: ${reason}`),
     replaced: () => void notes.push("intent_alarm"),
   });
 });
@@ -139,6 +146,20 @@ test.each([
   expect(attempt(second, answer)).toMatchObject({ attempt: 3, state: "dead", error: { code } });
 });
 
+test("an undo has no last attempt, and the alarm tells once that it has failed as often as makes a task dead", () => {
+  const step = { workflow: "c".repeat(32) as ExecutionId, round: 0, command: 2, isUndo: true };
+  let task: Task = { ...taskOf(1), step };
+  const told: number[] = [];
+  for (let failures = 1; failures <= 5; failures++) {
+    task = attempt(task, FAILED)!;
+    expect(task).toMatchObject({ failures, state: "open" });
+    told.push(undoFailures.length);
+    pass(60_000);
+  }
+  expect(told).toEqual([0, 0, 1, 1, 1]);
+  expect(undoFailures).toEqual(["charge: it has failed 3 times, and is tried again: Error: the bank is down"]);
+});
+
 test("nothing is sent after the key window, not even by a call that would only arrive too late", () => {
   const next = attempt(taskOf(1), LOST)!;
   pass(HOUR - OPTIONS.timeoutMs + 1);
@@ -165,6 +186,25 @@ describe("@service once", () => {
     services.begin({ ...taskOf(1, "mail"), sentAtMs: 999_000 }, now);
     expect(stored()).toMatchObject({ state: "dead", error: { code: "unknown" } });
     expect(effects).toEqual([]);
+  });
+
+  test("a step's end names no key, since the workflow may tell its caller; the log has the key and the workflow", () => {
+    const workflow = "c".repeat(32) as ExecutionId;
+    const step = { workflow, round: 0, command: 2, isUndo: false };
+    const task = { ...taskOf(1, "mail"), step };
+    services.begin(task, now);
+    stored();
+    services.answered(taken("call-service").call, LOST, now);
+    const { change } = taken("change-task");
+    expect(decodePart(change.arrival!.content)).toEqual({
+      kind: "settled",
+      command: 2,
+      settled: { kind: "unknown", message: "Nobody knows whether mail was done, and it is not called again." },
+    });
+    const detail = details[notes.indexOf("service_unknown")];
+    expect(detail).toContain(serviceKeyOf(task.id));
+    expect(detail).toContain(workflow);
+    expect(detail).not.toContain("discard");
   });
 
   test("what the service has thrown is its end too, under its own code", () => {

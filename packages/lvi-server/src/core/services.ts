@@ -23,6 +23,7 @@ import { Breaker, type BreakerOptions, type Probe } from "./breaker.ts";
 import type { CompleteResult, Effect, Fact, NoteName, Note, OperationId } from "./events.ts";
 import type { Instant } from "./task-table.ts";
 import { errorOf, settled, type Task, type TaskError } from "./task.ts";
+import { type UndoFailure, wordsOfFailures } from "./undo-failure.ts";
 import { stepPart, type Workflow, type WorkflowPart } from "./workflow.ts";
 
 export interface ServiceOptions extends BreakerOptions {
@@ -83,6 +84,7 @@ export interface ServiceGround {
   /** The record of the task has changed: it runs no more. */
   readonly settled: (task: Task, next: Task | null) => void;
   readonly note: (name: NoteName, task: Task, more: Omit<Note, "name" | "executionId" | "module">) => void;
+  readonly undoFailed: (failure: UndoFailure) => void;
   readonly replaced: () => void;
 }
 
@@ -248,8 +250,12 @@ export class Services {
   }
 
   #afterFailure({ task }: Call, error: TaskError, isFinal: boolean, { wallMs }: Instant): Task | null {
-    const attempts = task.step?.isUndo === true ? Infinity : this.#ground.attemptsOf(task.handler);
-    return settled(task, error, isFinal ? 0 : attempts, wallMs);
+    const { handler: callee, step, module, failures } = task;
+    const attempts = this.#ground.attemptsOf(callee);
+    const isEndless = step?.isUndo === true && !isFinal;
+    if (isEndless && failures + 1 === attempts)
+      this.#ground.undoFailed({ step, module, callee, kind: "service", reason: wordsOfFailures(attempts, error) });
+    return settled(task, error, isFinal ? 0 : isEndless ? Infinity : attempts, wallMs);
   }
 
   /** Nothing was done: no failure of the task, and the key is as new as before. The breaker says when it is tried again. */
@@ -259,10 +265,13 @@ export class Services {
     return { ...task, sentAtMs, attempt: task.attempt + 1, dueMs: wallMs, error };
   }
 
-  #unknown(call: Call, message: string, { wallMs }: Instant): void {
-    this.#note("service_unknown", call, { detail: message });
-    const dead = settled(call.task, errorOf({ code: UNKNOWN, message }, wallMs), 0, wallMs);
-    this.#change(call, "settle", dead, { kind: "unknown", message });
+  #unknown(call: Call, reason: string, { wallMs }: Instant): void {
+    const { task } = call;
+    const key = serviceKeyOf(task.id);
+    const message = `${reason} ${lookFor(key, task)}`;
+    this.#note("service_unknown", call, { key, detail: message });
+    const dead = settled(task, errorOf({ code: UNKNOWN, message }, wallMs), 0, wallMs);
+    this.#change(call, "settle", dead, { kind: "unknown", message: wordsForCaller(task) });
   }
 
   // ── Storage ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -367,15 +376,24 @@ function detailOf({ code, message }: TaskError): string {
   return `${code}: ${message}`;
 }
 
-function wordsOfOnce({ id, handler }: Task): string {
-  return `${handler} may have been called for this task, no answer came, and it has the tag @service once. ${lookFor(id)}`;
+function wordsOfOnce({ handler }: Task): string {
+  return `${handler} may have been called, no answer came, and it has the tag @service once.`;
 }
 
-function wordsOfWindow({ id, handler, sentAtMs }: Task, { keyWindowMs }: ServiceRules): string {
+function wordsOfWindow({ handler, sentAtMs }: Task, { keyWindowMs }: ServiceRules): string {
   const since = new Date(sentAtMs ?? 0).toISOString();
-  return `${handler} was first called at ${since}, and knows its key for ${keyWindowMs} ms. The last call may have been done. ${lookFor(id)}`;
+  return `${handler} was first called at ${since}, and knows its key for ${keyWindowMs} ms. The last call may have been done.`;
 }
 
-function lookFor(id: ExecutionId): string {
-  return `Look for the key ${serviceKeyOf(id)} at the service, and discard the task.`;
+/** For operators. */
+function lookFor(key: string, { step }: Task): string {
+  const look = `Look for the key ${key} at the service`;
+  return step === undefined
+    ? `${look}, and discard the task.`
+    : `${look}. The workflow ${step.workflow} has called it.`;
+}
+
+/** A workflow may tell its caller. */
+function wordsForCaller({ handler }: Task): string {
+  return `Nobody knows whether ${handler} was done, and it is not called again.`;
 }

@@ -15,6 +15,7 @@ import type { CurrentModule, Plans } from "./module-table.ts";
 import type { Task } from "./task.ts";
 import type { SampledActivation, SampleEffect } from "./sampling.ts";
 import type { Instant } from "./task-table.ts";
+import type { UndoFailure } from "./undo-failure.ts";
 import type { Workflow } from "./workflow.ts";
 import type { Step } from "./workflow-journal.ts";
 
@@ -27,6 +28,8 @@ export interface WorkflowsHost {
   readonly takeCommit: () => CommitId;
   readonly emit: (effect: Effect) => void;
   readonly note: (name: NoteName, workflow: Workflow, detail?: string) => void;
+  /** Raises the alarm. */
+  readonly undoFailed: (failure: UndoFailure) => void;
   readonly tellLogged: (workflow: Workflow, logged: readonly LoggedLine[]) => void;
   /** The samples of a run, which leave when it is durable. `outcome` null: the workflow goes on. */
   readonly sample: (

@@ -15,6 +15,7 @@ import {
   type WorkflowCommand,
 } from "@radical/protocol";
 import type { TaskError } from "./task.ts";
+import { isNotDone, type NotDone } from "./undo-failure.ts";
 import { type Call, decodePart, roundOf, type StepName, type Workflow, type WorkflowPart } from "./workflow.ts";
 
 /** A call that a workflow makes, or undoes. */
@@ -29,7 +30,7 @@ export interface Step extends StepName {
   readonly isUndo: boolean;
 }
 
-interface Undo {
+export interface Undo {
   readonly command: number;
   readonly callee: string;
   readonly call: Call;
@@ -68,8 +69,10 @@ export interface Loaded {
   readonly open: Map<number, Open>;
   /** In the order of their commands. */
   readonly undos: Undo[];
-  /** Commands of undos that are done. */
+  /** Commands of undos that have ended. */
   readonly undone: Set<number>;
+  /** Undos that have ended and were not done, until the alarm is raised. */
+  readonly notDone: { readonly undo: Undo; readonly end: NotDone }[];
   /** Since the last entry, in the order in which they have come. */
   arrivals: Arrival[];
   /** Signals that no command has taken, in order. */
@@ -88,6 +91,7 @@ export function loadedOf(workflow: Workflow, parts: readonly WorkflowPart[]): Lo
     open: new Map(),
     undos: [],
     undone: new Set(),
+    notDone: [],
     arrivals: [],
     signals: [],
     taken: new Map(),
@@ -178,7 +182,7 @@ export function openStep(
 }
 
 /** A part that is durable, and no entry. Twice is once. */
-export function add({ round }: Workflow, loaded: Loaded, part: WorkflowPart): void {
+export function add({ round, undoing }: Workflow, loaded: Loaded, part: WorkflowPart): void {
   const ofRound = roundOf(part);
   if (loaded.ids.has(part.id) || (ofRound !== null && ofRound !== round)) return;
   const content = decodePart(part.content);
@@ -192,13 +196,25 @@ export function add({ round }: Workflow, loaded: Loaded, part: WorkflowPart): vo
     case "cancelled":
       if (!isCancelled(loaded)) loaded.arrivals.push(content);
       return;
-    case "settled":
+    case "settled": {
       loaded.ids.add(part.id);
-      if (loaded.undos.some(({ command }) => command === content.command)) {
-        loaded.undone.add(content.command);
-        loaded.open.delete(content.command);
-      } else settle(loaded, content.command, content.settled);
+      const { command, settled } = content;
+      if (loaded.undos.every((undo) => undo.command !== command)) return settle(loaded, command, settled);
+      // The alarm about an earlier undo was raised before this one began.
+      undoEnded(loaded, command, command === undoing ? settled : null);
+    }
   }
+}
+
+/** An undo has ended. `end`: null, the alarm was raised if it was not done. */
+export function undoEnded(loaded: Loaded, command: number, end: Settled | null): void {
+  loaded.open.delete(command);
+  loaded.undone.add(command);
+  const undo = present(
+    loaded.undos.find((each) => each.command === command),
+    "an undo that ends was asked for",
+  );
+  if (end !== null && isNotDone(end)) loaded.notDone.push({ undo, end });
 }
 
 /** A command settles once. */

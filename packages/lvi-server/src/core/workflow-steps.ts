@@ -2,10 +2,11 @@
 import { DEFAULT_TASK_ATTEMPTS, type ExecutionId, type Outcome } from "@radical/protocol";
 import { Deadlines } from "./deadlines.ts";
 import type { Plans } from "./module-table.ts";
-import { failureOf, isMisfit, pauseMs } from "./task.ts";
-import { settledOf } from "./workflow.ts";
+import { failureOf, isMisfit, pauseMs, type TaskError } from "./task.ts";
+import { wordsOfFailures } from "./undo-failure.ts";
+import { settledOf, type Workflow } from "./workflow.ts";
 import type { WorkflowsHost } from "./workflow-host.ts";
-import { type Loaded, type OpenStep, settle, type Step } from "./workflow-journal.ts";
+import { type Loaded, type OpenStep, settle, type Step, undoEnded } from "./workflow-journal.ts";
 import type { Entry, WorkflowTable } from "./workflow-table.ts";
 
 export class WorkflowSteps {
@@ -74,6 +75,8 @@ export class WorkflowSteps {
       open.failures++;
       const known = this.#host.current()?.rules[step.handler]?.attempts ?? DEFAULT_TASK_ATTEMPTS;
       const attempts = isMisfit(failure) ? 1 : known;
+      // variant: undo-failures
+      if (step.isUndo && open.failures === known) this.#undoFails(entry.workflow, open, failure);
       // variant: step-attempts
       if (step.isUndo || open.failures < attempts) {
         this.#delay(open, pauseMs(step.id, open.failures));
@@ -81,11 +84,14 @@ export class WorkflowSteps {
       }
       this.#host.note("workflow_step_failed", entry.workflow, `${step.handler}: ${failure.code}: ${failure.message}`);
     }
-    if (step.isUndo) {
-      loaded.open.delete(step.command);
-      loaded.undone.add(step.command);
-    } else settle(loaded, step.command, settledOf(outcome));
+    if (step.isUndo) undoEnded(loaded, step.command, settledOf(outcome));
+    else settle(loaded, step.command, settledOf(outcome));
     return entry;
+  }
+
+  #undoFails({ module }: Workflow, { step, failures }: OpenStep, failure: TaskError): void {
+    const reason = wordsOfFailures(failures, failure);
+    this.#host.undoFailed({ step, module, callee: step.handler, kind: "handler", reason });
   }
 
   /** An attempt of it has had no effect: it is tried again. */

@@ -32,6 +32,7 @@ import { placeOf, type Task } from "./task.ts";
 import type { Instant } from "./task-table.ts";
 import { begun, type Call, cancellationPart, changed, hasFailed, isOver } from "./workflow.ts";
 import { settledOf, type StepName, stepPart, type Workflow, type WorkflowPart } from "./workflow.ts";
+import { wordsOfNotDone } from "./undo-failure.ts";
 import { WorkflowActivations } from "./workflow-activations.ts";
 import { WorkflowCallers } from "./workflow-callers.ts";
 import { WorkflowCommands } from "./workflow-commands.ts";
@@ -48,7 +49,7 @@ import {
   nextUndo,
   type OpenStep,
 } from "./workflow-journal.ts";
-import { openStep, settle, type Step, takenBy, undoesByOthers, waitOf } from "./workflow-journal.ts";
+import { openStep, settle, type Step, takenBy, type Undo, undoesByOthers, waitOf } from "./workflow-journal.ts";
 import { WorkflowSteps } from "./workflow-steps.ts";
 import { type Entry, stateOf, type WorkflowBounds, type WorkflowsAnswer, WorkflowTable } from "./workflow-table.ts";
 
@@ -530,6 +531,9 @@ export class Workflows {
   /** Steps under way end first; then the undos, the newest first. */
   #goOnEnding(entry: Entry, loaded: Loaded): void {
     this.#cancelChildren(entry.workflow, loaded);
+    // Before the next one begins, so a later server need not look back further than that.
+    // variant: undo-told
+    for (const { undo, end } of loaded.notDone.splice(0)) this.#tellNotDone(entry.workflow, undo, wordsOfNotDone(end));
     if (!isQuiet(loaded) || this.table.isExpecting(entry.workflow)) return;
     const { workflow } = entry;
     // variant: workflow-undo
@@ -543,6 +547,10 @@ export class Workflows {
     const open = openStep(workflow, command, callee, call.args, true);
     loaded.open.set(command, open);
     this.#steps.begin(loaded, open);
+  }
+
+  #tellNotDone({ id, round, module }: Workflow, { command, callee, call }: Undo, reason: string): void {
+    this.#host.undoFailed({ step: { workflow: id, round, command }, module, callee, kind: call.kind, reason });
   }
 
   /** Workflows that a failed one has started, and whose end it would have to wait for, are asked to end too. */

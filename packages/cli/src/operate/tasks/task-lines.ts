@@ -25,7 +25,7 @@ export function linesOfTasks(tasks: readonly ListedTask[], nowMs: number): reado
     task.state,
     wordsOfWhen(task, nowMs),
     terminalText(task.handler),
-    `${task.failures}/${task.mostFailures}`,
+    task.mostFailures === null ? `${task.failures}` : `${task.failures}/${task.mostFailures}`,
     task.lane === null ? "-" : terminalText(JSON.stringify(task.lane)),
     task.error === null ? "" : terminalText(`${task.error.code}: ${task.error.message}`),
   ]);
@@ -57,13 +57,18 @@ export function describeTask(task: ListedTask, nowMs: number): readonly string[]
     ["key", task.lane === null ? "none: it waits for no other" : JSON.stringify(task.lane)],
     ["enqueued", `${time(task.createdAtMs)}, by execution ${task.parent}`],
     ["due", time(task.dueMs)],
-    ["attempts", `${task.attempts}, ${task.failures} of ${task.mostFailures} failures before it is dead`],
+    ["attempts", `${task.attempts}, ${wordsOfFailures(task)}`],
     ...(error === null ? [] : [["error", wordsOfError(error)] as const]),
     ["arguments", args === undefined ? argumentBytesWords(task) : argumentsOf(args)],
     ...(args === undefined ? [] : [["caller", task.caller ?? "none"] as const]),
   ];
   const width = Math.max(...fields.map(([name]) => name.length));
   return fields.map(([name, text]) => `${name.padEnd(width)}  ${terminalText(text)}`);
+}
+
+function wordsOfFailures({ failures, mostFailures }: ListedTask): string {
+  if (mostFailures === null) return `${failures} failures. It undoes, so it is tried until it is done`;
+  return `${failures} of ${mostFailures} failures before it is dead`;
 }
 
 function argumentBytesWords({ argumentBytes, caller }: ListedTask): string {

@@ -57,7 +57,7 @@ function linesOfEntry({ timeMs, arrivals, commands, wait }: ShownEntry, names: C
     ...arrivals.map((arrival) => lineOfArrival(arrival, names)),
     ...commands.map((command) => {
       const args = command.args === undefined ? "" : ` ${argumentsOf(command.args)}`;
-      return `  → ${terminalText(`${wordsOf(command)}${args}`)}`;
+      return `  → ${terminalText(`${wordsOf(command)}${args}${wordsOfAttempts(command)}`)}`;
     }),
   ];
   if (wait === null) return [...lines, "  ■ its run has ended"];
@@ -83,6 +83,15 @@ const ARRIVALS: Readonly<Record<ShownArrival["kind"], string>> = {
   signal: "signal",
   cancelled: "somebody asks it to end",
 };
+
+/** Of a call that has not ended. */
+function wordsOfAttempts({ attempts }: ShownCommand): string {
+  if (attempts === undefined) return "";
+  const { state, failures, error } = attempts;
+  const times = failures === 1 ? "once" : `${failures} times`;
+  const failed = failures === 0 ? "" : `, has failed ${times}`;
+  return `  (${state}${failed}${error === null ? "" : `: ${error.code}: ${error.message}`})`;
+}
 
 /** `3 start charge`. */
 function wordsOf({ number, kind, name }: ShownCommand): string {

@@ -972,7 +972,9 @@ class World {
     const hasOften = kind === "handler" && this.counts.kills === 0 && failures >= 2 * ATTEMPTS;
     if (hasFailed && hasOften && !this.#endless.has(step))
       this.#problems.push(`undo ${command} of ${id} has failed ${failures} times, and no alarm was raised`);
-    if (kind === "handler" && this.#endless.has(step) && failures < ATTEMPTS)
+    // A run that is crowded out has failed too.
+    const attempts = failures + (this.#crowdedOut.get(step) ?? 0);
+    if (kind === "handler" && this.#endless.has(step) && attempts < ATTEMPTS)
       this.#problems.push(`undo ${command} of ${id} has failed ${failures} times, and the alarm was raised`);
     if (isTold !== (hasFailed && isLeft))
       this.#problems.push(`undo ${command} of ${id} has ended as ${end}, and the alarm was raised: ${isTold}`);

@@ -1822,7 +1822,8 @@ export class LviCore {
     const completing: Ending[] = [];
     for (const { execution, near, ran, commit } of done) {
       const of: RanNearStorage = { kind: "near-storage", near, ran };
-      if (commit === null) this.#answer(execution, near, ran);
+      if (commit === null && execution.step !== null) this.#endStep(execution, execution.step, ran.result, of);
+      else if (commit === null) this.#answer(execution, near, ran);
       else completing.push({ execution, of, commit, ended: ran.result, path: "near-storage", followups: [] });
     }
     // variant: train-commit

@@ -4,7 +4,7 @@
  * The *head* of a train holds its locks and is about to run. Waiters for its units *follow* it in the order of their tickets,
  * as long as only members are in their way. The worker runs them in line, each on what those before it have written. Then
  * everybody who was done within its locks is in the commit of the train. A member that needs more units, or is stopped from
- * outside, leaves. Those behind it have not run, and wait again under their tickets.
+ * outside, leaves. So does a step of a workflow that has failed. Those behind it have not run, and wait again under their tickets.
  *
  * Only durable values leave a train: nobody else reads what a member has written, and no member is answered, before the commit.
  */
@@ -78,7 +78,7 @@ export function arrivalOf(
   let isWhole = true;
   for (const [index, member] of members.entries()) {
     const result = results[index] ?? NOT_RUN;
-    if (isWhole && result.kind === "completed" && covers(member.execution, result)) {
+    if (isWhole && result.kind === "completed" && !failsAsStep(member, result) && covers(member.execution, result)) {
       // variant: train-values
       const snapshot = overlaid(member.snapshot, coming);
       // variant: train-trace
@@ -95,6 +95,11 @@ export function arrivalOf(
     isWhole = false;
   }
   return { done, left, again };
+}
+
+/** A step that has failed may be tried again: its workflow decides on a run that has read durable values only. */
+function failsAsStep({ execution }: Member, { outcome }: RunResult & { readonly kind: "completed" }): boolean {
+  return execution.step !== null && outcome.kind !== "result";
 }
 
 /** Whether the end of a run is more than an answer. */

@@ -304,7 +304,7 @@ test("the scaffolder: refuses folders with content and bad names, asks nothing w
   });
   expect(await create("x", "--template", "blog")).toMatchObject({
     code: 2,
-    output: expect.stringContaining("no template") as unknown,
+    output: expect.stringContaining('The template "blog" does not exist') as unknown,
   });
   expect(await create("x", "y")).toMatchObject({ code: 2 });
   expect(await create("x", "--packages", join(folder, "nowhere"))).toMatchObject({ code: 2 });

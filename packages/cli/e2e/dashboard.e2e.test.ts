@@ -407,7 +407,7 @@ describe("caches", () => {
     expect(items[0]?.held.map(({ place }) => place)).not.toContain("near");
     expect(unseen).toEqual([{ place: "near", reason: "No call has come there since this build serves." }]);
     const wrong = await ask(origin + DASHBOARD_CACHED_PATH, withToken(), '{"units": ["no-table"]}');
-    expect([wrong.status, wrong.body]).toEqual([400, expect.stringContaining("each unit must be an item")]);
+    expect([wrong.status, wrong.body]).toEqual([400, expect.stringContaining("Each unit must be an item")]);
   });
 });
 
@@ -429,7 +429,7 @@ describe("data", () => {
     const change = { table: "people", key: "ada", value: '{"name": 3}', expects: null };
     const { status, body } = await ask(origin + DASHBOARD_WRITE_PATH, withToken(), JSON.stringify(change));
     expect(status).toBe(400);
-    expect(JSON.parse(body)).toMatchObject({ error: { code: "invalid_items", hint: "nothing was written" } });
+    expect(JSON.parse(body)).toMatchObject({ error: { code: "invalid_items", hint: "Correct it: nothing was written." } });
     expect(
       await asked(DASHBOARD_DATA_PATH, { kind: "page", table: "people", prefix: "ada", after: null }),
     ).toMatchObject({

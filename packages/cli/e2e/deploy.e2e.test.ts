@@ -509,7 +509,7 @@ describe("radical deploy", () => {
     await project.write("handlers/visits.ts", indexed);
     const { code, stderr } = await run("deploy", "--yes", "--url", edge.url);
     expect(stderr).toContain(
-      "the index visits=owner can't be built: some items of visits can't be indexed as they are\n",
+      "The index visits=owner can't be built: some items of visits can't be indexed as they are.\n",
     );
     expect(stderr).toMatch(/owner "me": the keys (home, )?one, two/);
     expect(stderr).toContain("radical data delete visits <key>");

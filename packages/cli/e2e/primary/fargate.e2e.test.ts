@@ -450,6 +450,8 @@ async function started(node: NodeName, tunnel: string, more: Readonly<Record<str
       AWS_ENDPOINT_URL_DYNAMODB: dynamo.endpoint,
       ...task.environment,
       RADICAL_PORT: "0",
+      // A busy machine of tests may stop for longer.
+      RADICAL_SHED_DELAY_MS: "0",
       RADICAL_TUNNEL: tunnel,
       ...more,
     },

@@ -335,6 +335,8 @@ function startedAsItsUnitSays({ etc, installedAt, environment }: Machine): Start
       ),
       NODE_OPTIONS: "",
       RADICAL_PORT: "0",
+      // A busy machine of tests may stop for longer.
+      RADICAL_SHED_DELAY_MS: "0",
     },
     stdio: ["ignore", "pipe", "pipe"],
   });

@@ -429,7 +429,9 @@ describe("data", () => {
     const change = { table: "people", key: "ada", value: '{"name": 3}', expects: null };
     const { status, body } = await ask(origin + DASHBOARD_WRITE_PATH, withToken(), JSON.stringify(change));
     expect(status).toBe(400);
-    expect(JSON.parse(body)).toMatchObject({ error: { code: "invalid_items", hint: "Correct it: nothing was written." } });
+    expect(JSON.parse(body)).toMatchObject({
+      error: { code: "invalid_items", hint: "Correct it: nothing was written." },
+    });
     expect(
       await asked(DASHBOARD_DATA_PATH, { kind: "page", table: "people", prefix: "ada", after: null }),
     ).toMatchObject({

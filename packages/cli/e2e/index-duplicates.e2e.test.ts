@@ -56,9 +56,9 @@ test("items with the same fields keep a build with the index from serving; it se
       event: "failed",
       code: "index_stopped",
       message:
-        "the index users=email can't be built: some items of users can't be indexed as they are\n" +
+        "The index users=email can't be built: some items of users can't be indexed as they are.\n" +
         '  email "ann@example.com": the keys u1, u2',
-      hint: expect.stringContaining("change or delete all but one of the items of each line") as unknown,
+      hint: expect.stringContaining("Change or delete all but one of the items of each line") as unknown,
     });
   // The build before serves on, and its writes are free.
   expect(await call("nameOf", { email: "u1" })).toEqual([200, "u1"]);

@@ -164,6 +164,13 @@ test("a task whose handler is missing can be discarded, and the next one of its 
   expect([stored, begun()]).toEqual([[second], [second.id]]);
 });
 
+test("a step whose handler is missing is not discarded: its workflow would wait for its end for ever", () => {
+  const step = { workflow: "e".repeat(32) as ExecutionId, round: 0, command: 0, isUndo: true };
+  const undo = taskOf(1, { handler: "gone", step });
+  start([undo]);
+  expect([core.taskStateOf(undo), order("discard", undo), stored]).toEqual(["dead", "running", [undo]]);
+});
+
 test("a dead task that is tried again keeps its place, and its failures count anew", () => {
   const error = { code: "down", message: "It is down", atMs: NOW.wallMs };
   const dead = taskOf(1, { lane: "ann", state: "dead", attempt: 3, failures: 3, error });

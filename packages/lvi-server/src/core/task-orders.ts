@@ -102,10 +102,11 @@ export class TaskOrders<Owner> {
 
   /** The task as it is to be; null: it goes. */
   #decide({ action, callAgain }: TaskOrder, task: Task, { wallMs }: Instant): Task | null | TaskOrderOutcome {
+    // A step of a workflow is under way until its workflow has heard of its end.
+    if (task.step !== undefined && (action === "cancel" || action === "discard")) return "running";
     switch (action) {
       case "cancel":
-        // A step of a workflow is under way until its workflow has heard of its end.
-        return task.step === undefined ? null : "running";
+        return null;
       case "discard":
         return this.#isDead(task) ? null : "not-dead";
       case "retry":

@@ -96,7 +96,7 @@ const MANY: Readonly<Record<TaskAction, Many | null>> = {
 /** The reason why a task stays as it is, and what to do. */
 const LEFT: Readonly<Record<Exclude<TaskOrderOutcome, "done">, string>> = {
   unknown: "there is no such task; it may be done",
-  running: "it runs at the moment; try again",
+  running: "it runs at the moment, or is a step that its workflow waits for; try again, or cancel the workflow",
   "not-dead": "it is not dead: radical tasks cancel gives up a task that waits",
   "not-failed": "no attempt of it has failed: radical tasks run begins a task before its time",
   "may-have-acted":

@@ -71,6 +71,10 @@ const RULES: readonly Readonly<Record<string, TaskRules>>[] = [
 const COMPLETE = ["all", "inTurn", "berlin"] as const;
 /** They run one at a time. */
 const ONE_AT_A_TIME: ReadonlySet<string> = new Set(["inTurn", "waits", "skips"]);
+/** The modules have other schedules for these. */
+const OTHERS = ["changes", "goes"];
+/** Storage has the schedules of a deployment after fewer steps. */
+const SOON_STEPS = 300;
 const PLANS = new Map(Object.keys(RULES[0]!).map((handler) => [handler, "near-storage"] as const));
 /** The changes of the clock in Berlin, and another day. */
 const STARTS = ["2026-03-28T00:00:00Z", "2026-10-24T00:00:00Z", "2026-06-01T11:07:00Z"];
@@ -127,6 +131,10 @@ class World {
   #module = 0;
   /** No tick up to this time may become a task, by handler: its schedule began then, or an operator let it go on. */
   readonly #since = new Map<string, number>();
+  /** Likewise before the last deployment. */
+  readonly #sinceBefore = new Map<string, number>();
+  #steps = 0;
+  #deployedAtStep = -Infinity;
   /** For each tick that a server has decided to make: the time of `#since` then, and whether there was a pause. */
   readonly #sinceOf = new Map<ExecutionId, number>();
   readonly #sentPaused = new Set<ExecutionId>();
@@ -149,7 +157,7 @@ class World {
     for (const handler of Object.keys(RULES[0]!)) this.#since.set(handler, this.#wallMs);
     this.#start();
     const untilMs = this.#wallMs + random.between(2, 4) * DAY;
-    for (let steps = 0; steps < 30_000 && this.#problems.length === 0; steps++) {
+    for (; this.#steps < 30_000 && this.#problems.length === 0; this.#steps++) {
       this.#isQuiet = this.#wallMs >= untilMs;
       if (!this.#isQuiet && random.chance(0.004)) this.#disturb();
       else if (this.#next.length > 0) this.#next.splice(random.below(this.#next.length), 1)[0]!();
@@ -187,7 +195,8 @@ class World {
   #setClock(ms: number): void {
     this.#wallMs += ms;
     // A schedule may have begun by the clock as it is now.
-    for (const [handler, since] of this.#since) this.#since.set(handler, Math.min(since, this.#wallMs));
+    for (const times of [this.#since, this.#sinceBefore])
+      for (const [handler, since] of times) times.set(handler, Math.min(since, this.#wallMs));
   }
 
   // ── What goes wrong, and what people do ────────────────────────────────────────────────────────────────────────────
@@ -227,7 +236,14 @@ class World {
 
   #deploy(): void {
     this.#module = 1 - this.#module;
-    for (const handler of ["changes", "goes"]) this.#since.set(handler, this.#wallMs);
+    // One that is taken back at once may leave no trace: then a schedule goes on.
+    const isSoon = this.#steps - this.#deployedAtStep < SOON_STEPS;
+    this.#deployedAtStep = this.#steps;
+    for (const handler of OTHERS) {
+      const before = isSoon ? this.#sinceBefore : this.#since;
+      this.#sinceBefore.set(handler, before.get(handler)!);
+      this.#since.set(handler, isSoon ? before.get(handler)! : this.#wallMs);
+    }
     const rules = this.#rules;
     const { driver } = present(this.#servers.at(-1), "a server leads");
     driver.tell({ kind: "module-registered", module: MODULES[this.#module]!, plans: PLANS, rules });

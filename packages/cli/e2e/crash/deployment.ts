@@ -330,7 +330,7 @@ export class Deployment {
     return this.#server!.pid!;
   }
 
-  /** Sets the wall clock of servers to so much ahead of that of the machine; resolves when the one that runs, if any, has it so. */
+  /** Sets the wall clock of servers to so much ahead of that of the machine. Resolves when the server that runs has it so. */
   async setClock(byMs: number): Promise<void> {
     await this.#clock.set(byMs);
     if (this.#server === null) return;

@@ -2,7 +2,7 @@
  * Bytes are garbled on the way between locations and server, without TLS, under load.
  *
  * A changed request is refused, whatever it says. Nobody signs replies, so a changed one may show a wrong result, as
- * docs/security.md says. What is stored is right all the same, and so is each repeat.
+ * docs/security.md says. Storage is right all the same, and so is each repeat.
  */
 import { randomUUID } from "node:crypto";
 import { drawn } from "@radical/command-line/short-tier";
@@ -18,12 +18,12 @@ const RATE = 0.05;
 /** Of each kind of change. */
 const CHANGES = 20;
 const CALLS = 60;
-/** Who increment one counter. */
+/** They increment one counter. */
 const CLIENTS = 8;
 const MOST_ATTEMPTS = 500;
 const TIMEOUT_MS = 600_000;
 
-const directions = drawn<Direction>("garbled bytes", ["requests", "replies"], 1);
+const directions = drawn("garbled bytes", ["requests", "replies"], 1);
 const at = (direction: Direction): { readonly skip: boolean } => ({ skip: !directions.includes(direction) });
 const random = new Random(Math.trunc(Math.random() * 2 ** 31));
 
@@ -88,7 +88,7 @@ test("after changed replies storage has each call once, and its repeat tells the
   // No location keeps what it was told wrongly.
   expect(await increment(randomUUID())).toMatchObject({ status: 200, result: keys.size + 1 });
   for (const location of LOCATIONS)
-    expect(await deployment.call("count", { name: "a" }, location, null), location).toMatchObject({
+    expect(await deployment.call("count", { name: "a" }, location, null)).toMatchObject({
       status: 200,
       result: keys.size + 1,
     });

@@ -72,7 +72,7 @@ export class GarblingLink {
         to.write(bytes);
         break;
       case "cut":
-        // What came before the cut arrives.
+        // The bytes before the cut arrive.
         to.write(bytes.subarray(0, at), cut);
         break;
       case "doubled": {

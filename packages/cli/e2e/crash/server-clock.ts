@@ -2,7 +2,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-/** What the server logs once its clock is set. */
+/** The event that the server logs once its clock is set. */
 export const CLOCK_SET = "clock_set";
 
 /** Run in the server before its own code: each time that it asks for comes from here. A signal has it look at the file. */

@@ -208,6 +208,18 @@ export const PARTS: readonly Part[] = [
   },
   {
     kind: "cases",
+    name: "outages",
+    file: "packages/cli/e2e/crash/outages.e2e.test.ts",
+    inputs: ["packages/cli/e2e/crash/**"],
+  },
+  {
+    kind: "cases",
+    name: "garbled bytes",
+    file: "packages/cli/e2e/crash/garbled.e2e.test.ts",
+    inputs: ["packages/cli/e2e/crash/**", "packages/protocol/src/messages/**"],
+  },
+  {
+    kind: "cases",
     name: "charges and refunds",
     file: "packages/cli/e2e/crash/checkout.e2e.test.ts",
     inputs: ["packages/cli/e2e/crash/**", "packages/cli/e2e/fixtures/checkout/**"],

@@ -33,6 +33,8 @@ export interface LaunchOptions {
   readonly followupTimeoutMs: number | null;
   /** Default: SQLite in the state folder. */
   readonly storage?: string;
+  /** The command that runs it, with its options. Default: none. */
+  readonly under?: readonly string[];
   /** Options of its Node, besides those of this process. Default: none. */
   readonly nodeOptions?: readonly string[];
   /** Besides that of this process. */
@@ -181,6 +183,7 @@ export function launchServer({
   storage = `sqlite:${join(stateFolder, "data.sqlite")}`,
   leaseMs = LEASE_MS,
   readLeaseMs,
+  under = [],
   nodeOptions = [],
   environment = {},
   logLevel = "info",
@@ -193,6 +196,7 @@ export function launchServer({
   return new Child({
     main: program,
     args: [...args, ...more],
+    under,
     nodeOptions,
     environment: {
       ...withoutSettings(process.env),

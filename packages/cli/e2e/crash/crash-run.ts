@@ -100,7 +100,7 @@ export async function crashAt(
   { freeWithinMs = FREE_WITHIN_MS, onCrash = () => {}, onKilled = () => {} }: CrashOptions = {},
 ): Promise<readonly Crash[]> {
   const rounds = roundsOf(names, random);
-  const deployment = await Deployment.start(application, storage, preparedFor(rounds[0]));
+  const deployment = await Deployment.start(application, storage, { prepared: preparedFor(rounds[0]) });
   try {
     const load = new Load(deployment, random);
     await load.open();

@@ -17,7 +17,6 @@ import {
   type Child,
   type Line,
   type Address,
-  type DelayProxy,
   LOCATION_MAIN,
   LocalDeployment,
   LOCATION_HEADER,
@@ -29,6 +28,7 @@ import {
 import { descendantsOf } from "../radical-process.ts";
 import { signedRequest } from "@radical/admin";
 import { Bank } from "./cash-desk.ts";
+import { CLOCK_SET, ServerClock } from "./server-clock.ts";
 
 export const LOCATIONS = ["here", "there"] as const;
 
@@ -101,6 +101,23 @@ export interface ArmedAt {
   readonly time: number;
 }
 
+export interface DeploymentOptions {
+  /** See `startServer`. */
+  readonly prepared?: ArmedAt | null;
+  /** The command that runs servers, with its options; `folder` is the deployment's own. Default: none. */
+  readonly serversUnder?: (folder: string) => readonly string[];
+  /** Whether the wall clock of servers can be set. Default: no. */
+  readonly setsClock?: boolean;
+  /** The way of the locations to the server. Default: one that only takes its time. */
+  readonly link?: (server: () => Address) => Promise<Link>;
+}
+
+/** Where the server is reached, until it is closed. */
+export interface Link {
+  readonly address: Address;
+  close(): Promise<void>;
+}
+
 /** What servers may never log. */
 const ALARMS: readonly unknown[] = [
   "determinism_alarm",
@@ -114,7 +131,9 @@ export class Deployment {
   readonly #application: Application;
   readonly #storage: StorageChoice;
   readonly #local: LocalDeployment;
-  #link: DelayProxy | null = null;
+  readonly #options: DeploymentOptions;
+  readonly #clock: ServerClock;
+  #link: Link | null = null;
   #server: Child | null = null;
   /** What the server can be armed for. */
   #prepared: ArmedAt | null = null;
@@ -132,26 +151,34 @@ export class Deployment {
   /** Since the deployment was made. */
   kills = 0;
   readonly alarms: Line[] = [];
+  /** They look at each line that a server logs. */
+  readonly #listeners = new Set<(line: Line) => void>();
 
-  private constructor(application: Application, storage: StorageChoice, local: LocalDeployment) {
+  private constructor(
+    application: Application,
+    storage: StorageChoice,
+    local: LocalDeployment,
+    options: DeploymentOptions,
+  ) {
     this.#application = application;
     this.#storage = storage;
     this.#local = local;
+    this.#options = options;
+    this.#clock = new ServerClock(local.folder);
     local.onStop(() => this.#killAll());
   }
 
-  /** `prepared`: see `startServer`. */
   static async start(
     application: Application,
     storage: StorageChoice,
-    prepared: ArmedAt | null = null,
+    options: DeploymentOptions = {},
   ): Promise<Deployment> {
-    const self = new Deployment(application, storage, await LocalDeployment.temporary("crash"));
+    const self = new Deployment(application, storage, await LocalDeployment.temporary("crash"), options);
     try {
       self.#bankUrl = await self.bank.start(application.manifest, self.#local.keys.location);
       self.#local.onStop(() => self.bank.close());
-      self.#link = await self.#local.startLink({ roundTripMs: ROUND_TRIP_MS }, () => self.#at(self.#linkedPort));
-      await self.startServer(prepared);
+      self.#link = await self.#startLink();
+      await self.startServer(options.prepared);
       await self.registerApplication();
       await self.startLocations(null);
     } catch (error) {
@@ -159,6 +186,14 @@ export class Deployment {
       throw error;
     }
     return self;
+  }
+
+  async #startLink(): Promise<Link> {
+    const server = (): Address => this.#at(this.#linkedPort);
+    if (this.#options.link === undefined) return this.#local.startLink({ roundTripMs: ROUND_TRIP_MS }, server);
+    const link = await this.#options.link(server);
+    this.#local.onStop(() => link.close());
+    return link;
   }
 
   #at(port: number): Address {
@@ -262,17 +297,46 @@ export class Deployment {
       followupTimeoutMs: FOLLOWUP_TIMEOUT_MS,
       readLeaseMs: READ_LEASE_MS,
       logLevel,
+      under: this.#options.serversUnder?.(this.#local.folder) ?? [],
       args: [...SERVER_OPTIONS, `--worker-url=${this.#bankUrl}`],
       environment: {
         ...this.#application.environment,
         ...this.#storage.environment,
+        ...(this.#options.setsClock === true ? this.#clock.environment : {}),
         RADICAL_FAILPOINT: failpoint === null ? "" : `${failpoint.name}:${failpoint.time}`,
         RADICAL_FAILPOINT_FILE: armingFile,
       },
       onLog: (line) => {
         if (ALARMS.includes(line["event"])) this.alarms.push(line);
+        for (const listener of this.#listeners) listener(line);
       },
     });
+  }
+
+  /** Resolves with the next line of a server that has this event. */
+  logged(event: string): Promise<Line> {
+    return new Promise((resolve) => {
+      const listener = (line: Line): void => {
+        if (line["event"] !== event) return;
+        this.#listeners.delete(listener);
+        resolve(line);
+      };
+      this.#listeners.add(listener);
+    });
+  }
+
+  /** Of the server that runs. */
+  get serverPid(): number {
+    return this.#server!.pid!;
+  }
+
+  /** Sets the wall clock of servers to so much ahead of that of the machine. Resolves when the server that runs has it so. */
+  async setClock(byMs: number): Promise<void> {
+    await this.#clock.set(byMs);
+    if (this.#server === null) return;
+    const set = this.logged(CLOCK_SET);
+    this.#server.signal("SIGUSR2");
+    await set;
   }
 
   /** False: it had ended before. */
@@ -353,11 +417,15 @@ export class Deployment {
   /** What the server says is under way; null: none answers now. */
   async load(): Promise<Health | null> {
     try {
-      const response = await fetch(`http://127.0.0.1:${this.#serverPort}/healthz`);
-      return (await response.json()) as Health;
+      return (await (await this.asked("/healthz")).json()) as Health;
     } catch {
       return null;
     }
+  }
+
+  /** The server's answer to a question that is not signed. */
+  asked(path: string): Promise<Response> {
+    return fetch(`http://127.0.0.1:${this.#serverPort}${path}`);
   }
 
   // ── The locations ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -438,9 +506,13 @@ export class Deployment {
     }
   }
 
+  get folder(): string {
+    return this.#local.folder;
+  }
+
   /** Of the storage, if it is one. */
   get file(): string {
-    return join(this.#local.folder, "data.sqlite");
+    return join(this.folder, "data.sqlite");
   }
 
   stop(): Promise<void> {

@@ -60,6 +60,8 @@ export class Load {
   /** Calls with a key that have an outcome, and all calls by the path that they took. */
   calls = 0;
   readonly paths = new Map<string, number>();
+  /** Attempts that were told to try again, or not answered. */
+  unanswered = 0;
   #stopping = false;
   #clients: Promise<void>[] = [];
   #paused: PromiseWithResolvers<void> | null = null;
@@ -168,6 +170,12 @@ export class Load {
     return this.#until(() => this.leased >= leased || this.calls >= calls);
   }
 
+  /** Resolves when so many more attempts have had no answer, or something is wrong. */
+  failed(count: number): Promise<void> {
+    const target = this.unanswered + count;
+    return this.#until(() => this.unanswered >= target);
+  }
+
   async #until(isSo: () => boolean): Promise<void> {
     while (!isSo() && this.problems.length === 0) {
       await new Promise<void>((resolve) => {
@@ -210,6 +218,8 @@ export class Load {
       }
       if (reply !== null && reply.status !== 503)
         throw new Error(`${handler}: ${reply.status} ${JSON.stringify(reply.error)}`);
+      this.unanswered++;
+      this.#lookAgain();
       await sleep(REPEAT_MS);
     }
     throw new Error(`${handler}: no outcome after ${MOST_ATTEMPTS} attempts`);

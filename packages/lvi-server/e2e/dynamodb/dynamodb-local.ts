@@ -16,6 +16,8 @@ const HEAP = "-Xmx384m";
 export interface DynamoDbLocal {
   readonly endpoint: string;
   readonly port: number;
+  /** `SIGSTOP`, and later `SIGCONT`: nothing is lost, and nothing answered meanwhile. */
+  signal(signal: NodeJS.Signals): void;
   stop(): Promise<void>;
 }
 
@@ -67,6 +69,7 @@ export async function startDynamoDbLocal(): Promise<DynamoDbLocal> {
   return {
     endpoint: `http://127.0.0.1:${port}`,
     port,
+    signal: (signal) => void child.kill(signal),
     stop: async () => {
       child.kill("SIGKILL");
       await ended;

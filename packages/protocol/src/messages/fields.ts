@@ -16,8 +16,8 @@ import {
 } from "../ids.ts";
 import { MalformedError, TooLargeError, UnknownVersionError } from "../malformed-error.ts";
 import { RecentTexts } from "../recent.ts";
-import { isUnitId } from "../span.ts";
-import type { Entry, Repair, Version, Write } from "../version.ts";
+import { isSpan, isUnitId } from "../span.ts";
+import { type Entry, isIntact, type Repair, type Version, type Write } from "../version.ts";
 import { FRAMING } from "../wire-version.ts";
 
 /** Starts a message of `length` fields, the protocol version not counted. */
@@ -151,6 +151,8 @@ export function readRepairs(reader: CborReader): readonly Repair[] {
     const unit = readUnitId(reader);
     const entry: Entry = { version: readVersion(reader), value: readValue(reader) };
     if ((entry.value === null) !== (entry.version.hash === null)) throw new MalformedError("repair without its value");
+    // Changed on its way, it would be validated by the version that it names. A span is validated by its rows.
+    if (!isSpan(unit) && !isIntact(unit, entry)) throw new MalformedError("repair with another value than its version");
     return { unit, entry };
   });
 }

@@ -139,6 +139,17 @@ test("units in the order of UTF-16, as earlier releases send them, are taken; wr
   expect(decodeLviRequest(encodeLviRequest({ ...request, units })).units).toEqual(units);
 });
 
+test("a reply is malformed whose repair has another value than its version names", () => {
+  const value = Uint8Array.of(0x83, 0xfa, 0x17, 0xc0, 0x01);
+  const repairs = [{ unit: unitId("users", "ann"), entry: entryOf(commitId(1, 5), value) }];
+  const outcome = { kind: "result", value: Uint8Array.of(1) } as const;
+  const times = { receivedAtMs: 1, sentAtMs: 2 };
+  const bytes = encodeLviReply({ kind: "executed", cause: "stale", outcome, repairs, times, asOf: commitId(1, 9) });
+  expect(decodeLviReply(bytes)).toMatchObject({ repairs });
+  bytes[Buffer.from(bytes).indexOf(value) + 2]! ^= 1;
+  expect(() => decodeLviReply(bytes)).toThrow("repair with another value than its version");
+});
+
 describe("spans", () => {
   const row = { key: "room/1" as Key, commitId: commitId(1, 2), hash: contentHash(Uint8Array.of(1)) };
   const page = spanId({ table: "posts", kind: "rows", lo: "room/", hi: "room0" });

@@ -126,7 +126,7 @@ async function filesWith(word: string, folder: string): Promise<readonly string[
     .filter((file) => !/[/]([.]radical|node_modules)[/]/.test(file));
   const forms = [0, 1, 2].map((shift) => {
     const text = Buffer.from("x".repeat(shift) + word).toString("base64");
-    // What the neighbours have a part in is left out.
+    // Characters that the neighbours have a part in are left out.
     return text.slice(shift === 0 ? 0 : 4, -4);
   });
   const texts = await Promise.all(files.map((file) => readFile(file, "latin1")));

@@ -158,7 +158,7 @@ function contentOf(
   }
 }
 
-/** Null: the line is no JSON string of base 64, or too short. */
+/** Null: the line is not a JSON string of base 64, or too short. */
 function bytesIn(line: string): Buffer | null {
   if (!/^"[A-Za-z0-9+/]+={0,2}"$/.test(line)) return null;
   const text = line.slice(1, -1);

@@ -25,7 +25,7 @@ const AHEAD_MS = 86_400_000;
 
 export class RecordingKeys {
   readonly #options: RecordingKeysOptions;
-  /** What is done with the keys, one after the other. */
+  /** Questions and looks go one after the other. */
   #doing: Promise<unknown> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined = undefined;
   #isClosed = false;
@@ -73,7 +73,7 @@ export class RecordingKeys {
     return this.#next(async () => void (await this.#kept()));
   }
 
-  /** What is under way ends before. */
+  /** Questions that are under way are answered before. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearInterval(this.#timer);

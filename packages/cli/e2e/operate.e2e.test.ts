@@ -676,7 +676,7 @@ describe.runIf(parts.includes("record and replay"))("radical record and radical 
     const head = JSON.parse(lines[0]!) as Record<string, unknown>;
     const passed = [JSON.stringify({ ...head, untilMs: Date.now() - 1 }), ...lines.slice(1)].join("\n");
     await writeFile(join(project.folder, "passed.jsonl"), passed);
-    await refused(/can't be read any more: its key was destroyed on 20/, replay("passed.jsonl"));
+    await refused(/can't be read any more: its key was destroyed at 20/, replay("passed.jsonl"));
     await rm(temporary, { recursive: true });
   });
 

@@ -2,17 +2,16 @@
 import type { RedactionQuestion } from "@radical/protocol";
 import { type Command, type Options, type Subcommand, subcommand, type Values } from "@radical/command-line";
 import { CommandError, EXIT_FAILED } from "@radical/app/command-error";
-import { counted, loadProject } from "@radical/app";
+import { counted, loadProject, timeText } from "@radical/app";
 import { untilSignal } from "../operate/until-signal.ts";
 import { DEPLOYED, PRIMARY } from "../operate/deployed-options.ts";
 import { leadingPrimary } from "../operate/leading-primary.ts";
 import { explained } from "../operate/older-server.ts";
 import { newRecordingKey, type PrimaryAddress, serverName } from "@radical/admin";
 import { record, type Recording } from "../replay/record.ts";
-import { dayOf } from "../replay/read-recording.ts";
 import { RecordingFile } from "../replay/recording-file.ts";
 import { redactionChoice } from "../replay/redaction-choice.ts";
-import { type RecordingHead, RecordingSeal } from "../replay/sealed-recording.ts";
+import { isHeadName, type RecordingHead, RecordingSeal } from "../replay/sealed-recording.ts";
 import { createTerminal, type Terminal, print } from "../terminal/terminal.ts";
 import { PROJECT, reported } from "./command.ts";
 
@@ -152,14 +151,15 @@ async function newSeal(
       "Nothing was recorded. Record without a seal: --plain",
     );
   const { id, secret, madeAtMs, untilMs } = key;
-  const head = { key: id, deployment: primary.deployment ?? null, environment, madeAtMs, untilMs };
+  const deployment = isHeadName(primary.deployment) ? primary.deployment : null;
+  const head = { key: id, deployment, environment, madeAtMs, untilMs };
   return { head, seal: new RecordingSeal(head, Buffer.from(secret, "base64")) };
 }
 
 function sealWords(head: RecordingHead | null): string {
   return head === null
     ? "the file is not sealed: it can be read by anybody who has it"
-    : `the file is sealed; its key is at the server until ${dayOf(head.untilMs)}, for radical replay`;
+    : `the file is sealed; its key is at the server until ${timeText(head.untilMs)}, for radical replay`;
 }
 
 function warningOf(redact: RedactionQuestion): string {

@@ -1,5 +1,5 @@
 /** The records of a file of `radical record`. A sealed one is opened in memory, with the key that the deployment has. */
-import type { Project } from "@radical/app";
+import { type Project, spanText, timeText } from "@radical/app";
 import { CommandError, EXIT_USAGE } from "@radical/app/command-error";
 import { type PrimaryAddress, recordingKey, serverName } from "@radical/admin";
 import { leadingPrimary, type PrimaryChoice } from "../operate/leading-primary.ts";
@@ -8,7 +8,6 @@ import { type Recorded, recordOfLine } from "./record-line.ts";
 import { RecordProblem } from "./recorded-part.ts";
 import { openRecording, type RecordingHead, recordingHeadOf, SealedLineProblem } from "./sealed-recording.ts";
 
-const DAY_MS = 86_400_000;
 const NAME_A_RECORDING = "Name a file that radical record has written.";
 
 export interface ReadRecording {
@@ -93,7 +92,7 @@ function keyMissing({ key, madeAtMs, untilMs }: RecordingHead, file: string, add
   if (Date.now() >= untilMs)
     return new CommandError(
       "recording_key_destroyed",
-      `${file} can't be read any more: its key was destroyed on ${dayOf(untilMs)}, ${spanWords(untilMs - madeAtMs)} after it was recorded.`,
+      `${file} can't be read any more: its key was destroyed at ${timeText(untilMs)}, ${spanText(untilMs - madeAtMs)} after it was recorded.`,
       "Record again.",
     );
   return new CommandError(
@@ -101,17 +100,6 @@ function keyMissing({ key, madeAtMs, untilMs }: RecordingHead, file: string, add
     `${file} can't be read: ${serverName(address)} does not have its key ${key}.`,
     "Name the deployment that it was recorded of with --env or --primary. If the server keeps keys for a shorter time now, record again.",
   );
-}
-
-/** Of a time, for people. */
-export function dayOf(timeMs: number): string {
-  return new Date(timeMs).toISOString().slice(0, 10);
-}
-
-function spanWords(spanMs: number): string {
-  const [number, unit] =
-    spanMs >= DAY_MS ? [Math.round(spanMs / DAY_MS), "day"] : [Math.ceil(spanMs / 1_000), "second"];
-  return `${number} ${unit}${number === 1 ? "" : "s"}`;
 }
 
 export function wrongUse(message: string, hint: string): CommandError {

@@ -108,6 +108,18 @@ describe("a sealed recording", () => {
       SECRET,
     ],
     [
+      "with a name that is none",
+      fileOf(TEXTS).replace("social-production", "\\u001b[2J"),
+      /^1 is the first line .*changed/,
+      SECRET,
+    ],
+    [
+      "with a time that is none",
+      fileOf(TEXTS).replace('"untilMs":2', '"untilMs":9000000000000000'),
+      /^1 is the first line .*changed/,
+      SECRET,
+    ],
+    [
       "with a first line that is wrong",
       fileOf(TEXTS).replace('"untilMs":2', '"untilMs":"2"'),
       /^1 is the first line .*changed/,

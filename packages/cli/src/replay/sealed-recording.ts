@@ -12,6 +12,10 @@ const FORMAT = 1;
 const CIPHER = "aes-256-gcm";
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
+/** No date is later. */
+const LAST_TIME_MS = 8.64e15;
+/** Messages show the names of a first line before the key can say that they are right. */
+const NAME = /^[\w.-]{1,200}$/;
 
 /** The first line. */
 export interface RecordingHead {
@@ -75,6 +79,11 @@ export class RecordingSeal {
 
 type Content = { readonly record: string } | { readonly end: number };
 
+/** Whether the first line may have it as the name of a key, a deployment or an environment. */
+export function isHeadName(name: unknown): name is string {
+  return typeof name === "string" && NAME.test(name);
+}
+
 /** The first line of a text; null: the text is not a sealed recording. Throws a SealedLineProblem if it is of another format. */
 export function recordingHeadOf(text: string): RecordingHead | null {
   const head = headIn(linesOf(text)[0]?.line ?? "");
@@ -86,9 +95,10 @@ export function recordingHeadOf(text: string): RecordingHead | null {
       `is a sealed recording of format ${JSON.stringify(format)}, and this command reads format ${FORMAT}`,
       "Replay it with the version of Radical that has recorded it, or a later one.",
     );
-  const isName = (name: unknown): name is string | null => name === null || typeof name === "string";
-  const isTime = (time: unknown): time is number => Number.isSafeInteger(time);
-  if (typeof key === "string" && isName(deployment) && isName(environment) && isTime(madeAtMs) && isTime(untilMs))
+  const isName = (name: unknown): name is string | null => name === null || isHeadName(name);
+  const isTime = (time: unknown): time is number =>
+    Number.isSafeInteger(time) && Math.abs(time as number) <= LAST_TIME_MS;
+  if (isHeadName(key) && isName(deployment) && isName(environment) && isTime(madeAtMs) && isTime(untilMs))
     return { key, deployment, environment, madeAtMs, untilMs };
   throw new SealedLineProblem(1, "is the first line of a sealed recording, and was changed", TAKE_A_WHOLE_ONE);
 }

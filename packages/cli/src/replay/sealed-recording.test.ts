@@ -16,10 +16,10 @@ const HEAD: RecordingHead = {
   madeAtMs: 1,
   untilMs: 2,
 };
-const SECRET = randomBytes(32);
+const SECRET: Uint8Array = randomBytes(32);
 const TEXTS = ["first of ann", "second of bob", "third of cyd"];
 
-function fileOf(texts: readonly string[], { secret = SECRET as Uint8Array, head = HEAD, ends = true } = {}): string {
+function fileOf(texts: readonly string[], { secret = SECRET, head = HEAD, ends = true } = {}): string {
   const seal = new RecordingSeal(head, secret);
   const lines = [seal.head, ...texts.map((text) => seal.record(text)), ...(ends ? [seal.end()] : [])];
   return `${lines.join("\n")}\n`;

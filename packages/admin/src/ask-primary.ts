@@ -20,11 +20,20 @@ export class PrimaryError extends CommandError {
   readonly failure: PrimaryFailure;
   /** The code of the server's answer; null: it gave none. */
   readonly answered: string | null;
+  /** Whether nothing is at the path: the server, or the relay in front of it, is of an earlier release. */
+  readonly isNothingThere: boolean;
 
-  constructor(failure: PrimaryFailure, message: string, hint: string, answered: string | null = null) {
+  constructor(
+    failure: PrimaryFailure,
+    message: string,
+    hint: string,
+    answered: string | null = null,
+    isBare404 = false,
+  ) {
     super(failure, message, hint);
     this.failure = failure;
     this.answered = answered;
+    this.isNothingThere = isBare404 || answered === "not_found";
   }
 }
 
@@ -69,7 +78,10 @@ export async function askPrimary(
       "See /readyz and the log of the servers of this storage.",
       code,
     );
-  throw new PrimaryError("primary_failed", words, "See the log of the LVI server.", code === "" ? null : code);
+  // A relay says no more than the status.
+  const isBare404 = code === "" && response.status === 404;
+  const answered = code === "" ? null : code;
+  throw new PrimaryError("primary_failed", words, "See the log of the LVI server.", answered, isBare404);
 }
 
 /** The lines of an answer that goes on, without those that only say that it does. It ends when the connection does. */

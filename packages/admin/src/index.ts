@@ -37,5 +37,6 @@ export {
   serverKeysText,
 } from "./deployment-key.ts";
 export { givenLocationKey, operatorKey, operatorKeys } from "./operator-keys.ts";
+export { newRecordingKey, recordingKey } from "./recording-keys.ts";
 export { readModule, storeModule, storedModule } from "./module-store.ts";
 export { administrativeHeaders, type Asked, signedHeaders, signedRequest } from "./signed-request.ts";

@@ -2,7 +2,7 @@
  * `radical deploy` with a primary of the developer's own: the real command and the real wrangler against a fake of Cloudflare's API,
  * and what was uploaded is then run in workerd against a real LVI server.
  */
-import { mkdir, mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -62,7 +62,6 @@ import { lookAtDeployment } from "../src/operate/doctor/deployment.ts";
 import { type Diagnosis, examine } from "../src/operate/doctor/doctor.ts";
 import type { Finding } from "../src/operate/doctor/finding.ts";
 import type { TailLine } from "../src/operate/tail/tail-line.ts";
-import { recordOfLine } from "../src/replay/record-line.ts";
 import {
   type FakeBinding,
   type FakeCloudflare,
@@ -775,7 +774,20 @@ describe("radical tail and radical record of a deployment", () => {
     // A record is told when the primary has what its run wrote.
     await visit("recorded");
     expect(await closed).toBe(0);
-    expect(recordOfLine(stdout.trim())).toMatchObject({ handler: "visit", path: "followup" });
+    // Sealed on its way to standard output too. The file names the environment, so nobody needs to.
+    expect(stdout).not.toContain('visit"');
+    const file = join(state, "sealed.jsonl");
+    await writeFile(file, stdout);
+    expect(JSON.parse(stdout.split("\n")[0]!)).toMatchObject({ environment: "production", deployment: WORKER });
+    const replayed = await run("replay", file, "--json");
+    expect([replayed.code, JSON.parse(replayed.stdout)]).toMatchObject([
+      0,
+      { records: 1, isSealed: true, isWhole: true, differing: [] },
+    ]);
+    const other = join(state, "other.jsonl");
+    await writeFile(other, stdout.replace(WORKER, "visits-staging"));
+    const refused = await run("replay", other);
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("of the deployment visits-staging")]);
 
     const staging = await run("tail", "--env", "staging");
     expect([staging.code, staging.stderr]).toEqual([

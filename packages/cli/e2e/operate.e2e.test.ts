@@ -1,5 +1,5 @@
 /** What operators do with a deployment that runs: recording and replaying. */
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer as createHttpServer } from "node:http";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -115,6 +115,22 @@ async function recordWhile(
   });
   await makeCalls();
   return { code: await closed, stderr };
+}
+
+/** The files that have the word, in clear or in base 64, but for those in which the server keeps its items. */
+async function filesWith(word: string, folder: string): Promise<readonly string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((file) => !/[/]([.]radical|node_modules)[/]/.test(file));
+  const forms = [0, 1, 2].map((shift) => {
+    const text = Buffer.from("x".repeat(shift) + word).toString("base64");
+    // Characters that the neighbours have a part in are left out.
+    return text.slice(shift === 0 ? 0 : 4, -4);
+  });
+  const texts = await Promise.all(files.map((file) => readFile(file, "latin1")));
+  return files.filter((_, index) => [word, ...forms].some((form) => texts[index]!.includes(form)));
 }
 
 async function recordsOf(file: string): Promise<readonly RecordedExecution[]> {
@@ -578,7 +594,7 @@ describe.runIf(parts.includes("record and replay"))("radical record and radical 
       lviServer: string;
     };
     const { administration } = await loadDeploymentKeys(join(project.folder, ".radical"));
-    const args = ["--count", "2", "--output", "named.jsonl", "--handler", "sign", "--handler", "show"];
+    const args = ["--count", "2", "--output", "named.jsonl", "--handler", "sign", "--handler", "show", "--plain"];
     const { code, stderr } = await recordWhile(
       [...args, "--primary", lviServer],
       async () => {
@@ -587,7 +603,7 @@ describe.runIf(parts.includes("record and replay"))("radical record and radical 
       },
       { RADICAL_ADMIN_KEYS: privateKeyText(administration) },
     );
-    expect([code, stderr]).toEqual([0, expect.stringMatching(/pseudonyms[^]*2 executions recorded/)]);
+    expect([code, stderr]).toEqual([0, expect.stringMatching(/pseudonyms[^]*is not sealed[^]*2 executions recorded/)]);
     const text = await readFile(join(project.folder, "named.jsonl"), "utf8");
     expect(text).not.toMatch(/Persephone|hello/);
     const named = await recordsOf("named.jsonl");
@@ -597,6 +613,91 @@ describe.runIf(parts.includes("record and replay"))("radical record and radical 
     ]);
     expect((await radical(["replay", "named.jsonl"], { cwd: project.folder })).code).toBe(0);
     expect((await radical(["record", "--whole", "--redact", "@caller"], { cwd: project.folder })).code).toBe(2);
+  });
+
+  test("of a server that is named the file is sealed, and opened as long as the server has the key", async () => {
+    const { lviServer } = JSON.parse(await readFile(join(project.folder, ".radical/running.json"), "utf8")) as {
+      lviServer: string;
+    };
+    const { administration } = await loadDeploymentKeys(join(project.folder, ".radical"));
+    const temporary = await mkdtemp(join(tmpdir(), "radical-sealed-"));
+    const env = { RADICAL_ADMIN_KEYS: privateKeyText(administration), TMPDIR: temporary };
+    const WORDS = ["Demeter0fEleusis", "Pomegranate5eeds"] as const;
+    const args = ["--count", "2", "--output", "sealed.jsonl", "--handler", "sign", "--handler", "show", "--whole"];
+    const { code, stderr } = await recordWhile(
+      [...args, "--primary", lviServer],
+      async () => {
+        const id = await call("sign", { author: WORDS[0], text: WORDS[1] });
+        await call("show", { id });
+      },
+      env,
+    );
+    expect([code, stderr]).toEqual([0, expect.stringMatching(/the file is sealed[^]*2 executions recorded/)]);
+    const file = join(project.folder, "sealed.jsonl");
+    const text = await readFile(file, "utf8");
+    const found = async (): Promise<readonly string[]> => {
+      const folders = [project.folder, temporary];
+      return (await Promise.all(WORDS.flatMap((word) => folders.map((folder) => filesWith(word, folder))))).flat();
+    };
+    expect(await found()).toEqual([]);
+    // The search finds what is there.
+    await writeFile(join(temporary, "plain"), Buffer.from(`a ${WORDS[1]} of ${WORDS[0]}`).toString("base64"));
+    expect(await found()).toHaveLength(2);
+    await rm(join(temporary, "plain"));
+
+    const replay = (name: string, more: readonly string[] = ["--primary", lviServer], keys: NodeJS.ProcessEnv = env) =>
+      radical(["replay", name, ...more], { cwd: project.folder, env: keys });
+    const replayed = await replay("sealed.jsonl", ["--primary", lviServer, "--json"]);
+    expect([replayed.code, JSON.parse(replayed.stdout)]).toMatchObject([
+      0,
+      { records: 2, isSealed: true, isWhole: true, differing: [] },
+    ]);
+    // Nothing that was opened is in a file.
+    expect(await found()).toEqual([]);
+
+    const refused = async (problem: RegExp, run: ReturnType<typeof replay>): Promise<void> => {
+      const { code: exit, stdout, stderr: told } = await run;
+      expect([exit === 0, stdout, told]).toEqual([false, "", expect.stringMatching(problem)]);
+    };
+    const lines = text.trim().split("\n");
+    await writeFile(join(project.folder, "cut.jsonl"), text.slice(0, -10));
+    await writeFile(join(project.folder, "moved.jsonl"), [lines[0], lines[2], lines[1]].join("\n"));
+    await writeFile(join(project.folder, "short.jsonl"), `${lines.slice(0, 2).join("\n")}\n`);
+    await refused(/is sealed, and the LVI server that it was recorded of has the key/, replay("sealed.jsonl", []));
+    await refused(/RADICAL_ADMIN_KEYS/, replay("sealed.jsonl", ["--primary", lviServer], {}));
+    await refused(/cut\.jsonl:4 is cut off in its middle/, replay("cut.jsonl"));
+    await refused(/moved\.jsonl:2 was changed/, replay("moved.jsonl"));
+    const short = await replay("short.jsonl");
+    expect([short.code, short.stderr]).toEqual([0, expect.stringContaining("the recording has no end")]);
+
+    // The server no longer has the key, before its time and after.
+    await rm(join(project.folder, ".radical/data.sqlite.keys/recordings"), { recursive: true });
+    await refused(/does not have its key/, replay("sealed.jsonl"));
+    const head = JSON.parse(lines[0]!) as Record<string, unknown>;
+    const passed = [JSON.stringify({ ...head, untilMs: Date.now() - 1 }), ...lines.slice(1)].join("\n");
+    await writeFile(join(project.folder, "passed.jsonl"), passed);
+    await refused(/can't be read any more: its key was destroyed at 20/, replay("passed.jsonl"));
+    await rm(temporary, { recursive: true });
+  });
+
+  test("a server that can't seal records nothing, unless it need not", async () => {
+    const old = createHttpServer((_, response) => {
+      response.writeHead(404, { "content-type": "application/json" });
+      response.end('{"error":{"code":"not_found","message":"There is nothing at /v1/recordings/keys","hint":""}}');
+    });
+    old.listen(0, "127.0.0.1");
+    await new Promise((resolve) => old.once("listening", resolve));
+    const url = `http://127.0.0.1:${(old.address() as AddressInfo).port}`;
+    try {
+      const { code, stderr } = await radical(["record", "--primary", url, "--output", "none.jsonl"], {
+        cwd: project.folder,
+        env: { RADICAL_ADMIN_KEYS: privateKeyText(newAdministrationKey("main")) },
+      });
+      expect([code, stderr]).toEqual([1, expect.stringMatching(/earlier version[^]*Nothing was recorded[^]*--plain/)]);
+      await expect(readFile(join(project.folder, "none.jsonl"))).rejects.toThrow("ENOENT");
+    } finally {
+      old.close();
+    }
   });
 
   test("files that hold no records, and servers that can't be asked, are refused", async () => {

@@ -16,6 +16,6 @@ export type { DynamoBackups, RestorableWindow } from "./storage/dynamo/dynamo-ba
 export { openBackups } from "./storage/open-backups.ts";
 export { type QuietTime, wholeSecond } from "./storage/quiet-times.ts";
 export { openTables } from "./storage/open-tables.ts";
-export { openStorage, parseStorageAddress, sealingKeysOf, type StorageAddress } from "./storage/storage-address.ts";
+export { keyPlacesOf, openStorage, parseStorageAddress, type StorageAddress } from "./storage/storage-address.ts";
 export type { SealingKeyStore } from "./storage/sealing/sealing-key.ts";
 export { commitOf, type Storage, StorageError, type StoredUnit } from "./storage/storage.ts";

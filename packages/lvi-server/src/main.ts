@@ -23,7 +23,7 @@ import {
 import { MemoryBudgetError } from "./memory-budget.ts";
 import { RELEASE } from "./release.ts";
 import { type RunningServer, startServer } from "./server.ts";
-import { openStorage, sealingKeysOf } from "./storage/storage-address.ts";
+import { keyPlacesOf, openStorage } from "./storage/storage-address.ts";
 import { tracesSettings } from "./traces-settings.ts";
 import { StorageError } from "./storage/storage.ts";
 import { machineOf } from "./tunnel-watch.ts";
@@ -112,10 +112,11 @@ async function run(given: GivenOptions, options: Options, traces: OtlpTarget | n
       .on("error", () => stop("parent ended"));
 
   const storage = await openStorage(options.storage, { retentionMs, hasher: keys.callHashes });
-  const sealingKeys = sealingKeysOf(options.storage, storage, options.sealingKeys);
+  const places = keyPlacesOf(options.storage, storage, options.sealingKeys);
   server = await startServer({
     storage,
-    ...(sealingKeys === null ? {} : { sealing: { keys: sealingKeys, givesUp: options.giveUpUnreadable } }),
+    ...(places === null ? {} : { sealing: { keys: places.keys, givesUp: options.giveUpUnreadable } }),
+    ...(places === null ? {} : { recordings: { keys: places.recordings, retentionMs: options.recordingRetentionMs } }),
     keys,
     port,
     host,

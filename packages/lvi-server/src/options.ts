@@ -148,6 +148,14 @@ export const SETTINGS = {
     words:
       "time for which other outcomes are kept; a location repeats a request for ten minutes at most, and is refused after this time",
   },
+  recordingRetentionMs: {
+    kind: "number",
+    unit: "ms",
+    default: 2_592_000_000,
+    least: 1_000,
+    most: 31_536_000_000,
+    words: "time for which a sealed file of radical record can be read; its key is destroyed then",
+  },
   moduleRetentionMs: {
     kind: "number",
     unit: "ms",

@@ -42,6 +42,7 @@ import { readSchedules } from "./schedules-read.ts";
 import { ServiceCaller } from "./service-caller.ts";
 import { observedStorage } from "./storage/observed-storage.ts";
 import { LOOK_MS, QuietTimes } from "./storage/quiet-times.ts";
+import { RecordingKeys } from "./storage/sealing/recording-keys.ts";
 import { SealedStorage } from "./storage/sealing/sealed-storage.ts";
 import type { SealingKeyStore } from "./storage/sealing/sealing-key.ts";
 import { SqliteStorage } from "./storage/sqlite-storage.ts";
@@ -62,6 +63,8 @@ export interface ServerOptions {
   readonly storage: string | Storage;
   /** How calls are sealed in the storage. Left out: they are not. */
   readonly sealing?: Sealing;
+  /** How keys of recordings are kept. Left out: it makes none. */
+  readonly recordings?: Recordings;
   /** Replacing what it holds needs no restart. */
   readonly keys: KeyRing;
   /** Loopback unless told otherwise. */
@@ -119,6 +122,13 @@ export interface Sealing {
   readonly keys: SealingKeyStore;
   /** Whether promises that can't be opened are given up at the start. Default: the server does not start then. */
   readonly givesUp?: boolean;
+}
+
+export interface Recordings {
+  /** The server closes it when it ends. */
+  readonly keys: SealingKeyStore;
+  /** How long a recording can be read. */
+  readonly retentionMs: number;
 }
 
 export interface RunningServer {
@@ -188,6 +198,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     sealing === undefined
       ? null
       : new SealedStorage(watched, { givesUp: false, ...sealing, retentionMs, log, nowMs: now });
+  const recordings =
+    options.recordings === undefined ? null : new RecordingKeys({ ...options.recordings, log, nowMs: now });
   const storage = observedStorage(storageWithFailpoints(sealed ?? watched), (operation, tookMs, failure) =>
     metrics.operated(operation, tookMs, failure),
   );
@@ -273,6 +285,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       await storage
         .renewLeadership(epoch, 0)
         .catch((error: unknown) => log.warn("leadership_not_released", { reason: String(error) }));
+    await recordings?.close();
     await storage.close();
   };
   const upgrade = async (isFinished: boolean): Promise<SchemaState> => {
@@ -307,6 +320,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       return { pending, items: await itemsRead(storage, pending), indexes: indexStates(states), current, schedules };
     });
     const { pending, items, indexes, current, schedules } = found;
+    void recordings?.begin();
     failpoint("start.recovered");
     log.info("recovered", { epoch, pending: pending.length, modules: known.length });
 
@@ -389,6 +403,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       isAside: (hash) => aside.has(hash),
       moduleRetentionMs: options.core?.moduleRetentionMs ?? DEFAULT_CORE_OPTIONS.moduleRetentionMs,
       hasModule: (hash) => engine.hasModule(hash),
+      recordings,
       finishUpgrade: () => upgrade(true),
       makeQuietTime: () => quietSecond(quiet, log),
       registerModule: (hash, content, bytes, worker, isAside) => {

@@ -14,6 +14,7 @@ import {
 } from "./administration.ts";
 import { CACHES_PATH } from "./cache-orders.ts";
 import { LIVES_PATH } from "./life.ts";
+import { RECORDING_KEYS_PATH } from "./recording-key.ts";
 import { METRICS_PATH } from "./server-metrics.ts";
 import { TASK_ORDERS_PATH, TASKS_PATH } from "./task-administration.ts";
 import { WORKFLOW_HISTORY_PATH, WORKFLOW_ORDERS_PATH, WORKFLOWS_PATH } from "./workflow-administration.ts";
@@ -35,6 +36,7 @@ export const ADMINISTRATIVE_PATHS = [
   TIME_PATH,
   LOG_PATH,
   SAMPLES_PATH,
+  RECORDING_KEYS_PATH,
   LIVES_PATH,
   CONTENTION_PATH,
   CACHES_PATH,

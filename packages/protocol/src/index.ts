@@ -32,6 +32,7 @@ export * from "./outcome.ts";
 export * from "./primary-node.ts";
 export { quantileOf } from "./quantile.ts";
 export * from "./radical-error.ts";
+export * from "./recording-key.ts";
 export { DEFAULT_READ_LEASE_MS, MAX_READ_LEASE_MS } from "./read-lease-ms.ts";
 export {
   checkRedaction,

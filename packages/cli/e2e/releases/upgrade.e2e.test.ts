@@ -10,8 +10,10 @@ import path from "node:path";
 import {
   type AdminAddress,
   newDeploymentKeys,
+  newRecordingKey,
   finishUpgrade,
   PrimaryError,
+  recordingKey,
   signedRequest,
   upgradeOf,
 } from "@radical/admin";
@@ -184,8 +186,13 @@ function upgrades(storageOf: () => Promise<string>, schema: number): void {
     const [older, newer] = pair();
     const upgrade = await deployed(await storageOf(), older, newer);
     await takenOver(upgrade, newer, 1);
+    const key = await newRecordingKey(upgrade.leader.admin);
     await takenOver(upgrade, older, 2);
+    // The release before makes no keys of recordings, and neither seals with one nor loses it.
+    if (older === before)
+      await expect(newRecordingKey(upgrade.leader.admin)).rejects.toMatchObject({ isNothingThere: true });
     await takenOver(upgrade, newer, 3);
+    expect(await recordingKey(upgrade.leader.admin, key!.id)).toEqual(key);
     expect(await upgradeOf(upgrade.leader.admin)).toMatchObject({ written: schema });
   });
 

@@ -1,16 +1,17 @@
 /** `radical record`: a sample of the executions of a deployment, in a file, for `radical replay`. */
-import { closeSync, openSync, writeSync } from "node:fs";
-import { type RedactionQuestion, terminalText } from "@radical/protocol";
+import type { RedactionQuestion } from "@radical/protocol";
 import { type Command, type Options, type Subcommand, subcommand, type Values } from "@radical/command-line";
-import { EXIT_FAILED } from "@radical/app/command-error";
-import { counted, loadProject } from "@radical/app";
+import { CommandError, EXIT_FAILED } from "@radical/app/command-error";
+import { counted, loadProject, timeText } from "@radical/app";
 import { untilSignal } from "../operate/until-signal.ts";
 import { DEPLOYED, PRIMARY } from "../operate/deployed-options.ts";
 import { leadingPrimary } from "../operate/leading-primary.ts";
-import { serverName } from "@radical/admin";
+import { explained } from "../operate/older-server.ts";
+import { newRecordingKey, type PrimaryAddress, serverName } from "@radical/admin";
 import { record, type Recording } from "../replay/record.ts";
-import { recordToLine } from "../replay/record-line.ts";
+import { RecordingFile } from "../replay/recording-file.ts";
 import { redactionChoice } from "../replay/redaction-choice.ts";
+import { isHeadName, type RecordingHead, RecordingSeal } from "../replay/sealed-recording.ts";
 import { createTerminal, type Terminal, print } from "../terminal/terminal.ts";
 import { PROJECT, reported } from "./command.ts";
 
@@ -49,12 +50,17 @@ const RECORD = {
         "redact only these fields: <table>.<field>, <table>.*, @arguments.<name>, @caller; may be given several times",
     },
     whole: { kind: "flag", words: "redact only secrets, and record all else that users have sent as it is" },
+    plain: { kind: "flag", words: "do not seal the file of a deployment: it can be read by anybody who has it" },
     json: { kind: "flag", words: "print the result as JSON" },
   },
   notes: `Writes one line for each execution: handler, arguments, time, seed, caller, reads, outcome, writes, effects and fuel. Attempts
 of tasks and steps of workflows are executions too. A run of a workflow has the results that had arrived, and the commands that
 it issued. The executions are those of radical dev, if that runs in the project. --env names a deployment instead, and --primary
 another LVI server. Ctrl-C ends the recording, and keeps the lines so far.
+
+The file of a deployment is sealed with a key of its own, which the LVI server makes and keeps. radical replay asks the server for
+it. The server destroys the key after 30 days, or after its --recording-retention-ms. From then on nobody can read the file, nor any
+copy of it. --plain writes a file that is not sealed, for CI that can't ask the deployment. Files of radical dev are not sealed.
 
 The LVI server of a deployment redacts what it sends, before it leaves. Each text gets a pseudonym of its length, the same
 wherever it stands, in keys of items too. Numbers become 0 unless a key has them, and the seed is another one. The handler runs
@@ -72,11 +78,10 @@ fields. A parameter of the type Secret is always ‹secret›, and its handler r
     ["radical record", "100 executions of radical dev to records.jsonl"],
     ["radical record --count 1000 --every 50 --handler follow --handler post"],
     ["radical record --redact users.email --redact '@arguments.password' --redact @caller"],
-    ["radical record --env production --every 100", "redacted at the server"],
+    ["radical record --env production --every 100", "redacted at the server, and sealed"],
     ["radical record --env production --every 100 --whole"],
-    [
-      "RADICAL_ADMIN_KEYS=admin:… radical record --primary https://lvi.example.com --output - | gzip > records.jsonl.gz",
-    ],
+    ["radical record --env production --plain --output tests/records.jsonl", "redacted, for CI"],
+    ["RADICAL_ADMIN_KEYS=admin:… radical record --primary https://lvi.example.com --output - > records.jsonl"],
   ],
 } as const satisfies Command<Options>;
 
@@ -90,9 +95,11 @@ async function run(options: RecordOptions): Promise<void> {
   const redact = redactionOf(options);
   const primary = await leadingPrimary(await loadProject(options.project), options);
   terminal.note(`${terminal.style("yellow", "!")} ${warningOf(redact)}`);
+  const sealing = isOfDeployment(options) && !options.plain ? await newSeal(primary, options.env) : null;
+  if (isOfDeployment(options)) terminal.note(`${terminal.style("yellow", "!")} ${sealWords(sealing?.head ?? null)}`);
 
   const { signal, stopListening } = untilSignal();
-  let file: number | null = null;
+  let file: RecordingFile | null = null;
   try {
     const recording = await record({
       primary,
@@ -103,25 +110,56 @@ async function run(options: RecordOptions): Promise<void> {
       signal,
       onStarted: () => {
         // Only now: a server that can't be asked leaves an earlier file as it was.
-        file = output === "-" ? process.stdout.fd : openSync(output, "w", 0o600);
+        file = new RecordingFile(output, sealing?.seal ?? null);
         terminal.note(`recording ${counted(count, "execution")} of ${serverName(primary)} … (Ctrl-C ends it)`);
       },
-      // The same JSON, on a terminal too.
-      onRecord: (recorded) => void writeSync(file!, `${terminalText(recordToLine(recorded))}\n`),
+      onRecord: (recorded) => file!.write(recorded),
     });
     if (recording.differing.length > 0) process.exitCode = EXIT_FAILED;
     if (options.json) {
-      if (output !== "-") print(JSON.stringify({ ...recording, output }));
+      const readableUntilMs = sealing?.head.untilMs ?? null;
+      if (output !== "-") print(JSON.stringify({ ...recording, output, sealed: sealing !== null, readableUntilMs }));
     } else tell(recording, output, terminal);
   } finally {
     stopListening();
-    if (file !== null && output !== "-") closeSync(file);
+    (file as RecordingFile | null)?.close();
   }
 }
 
+/** Or of `radical dev` on this machine. */
+function isOfDeployment({ env, primary }: RecordOptions): boolean {
+  return env !== null || primary !== null;
+}
+
 /** All by default; on this machine, of `radical dev`, nothing. */
-function redactionOf({ redact, whole, env, primary }: RecordOptions): RedactionQuestion {
-  return redactionChoice({ redact, whole }) ?? (env === null && primary === null ? [] : "all");
+function redactionOf(options: RecordOptions): RedactionQuestion {
+  return redactionChoice(options) ?? (isOfDeployment(options) ? "all" : []);
+}
+
+/** Under a key that is of this recording alone. Throws a CommandError if there is none. */
+async function newSeal(
+  primary: PrimaryAddress,
+  environment: string | null,
+): Promise<{ readonly head: RecordingHead; readonly seal: RecordingSeal }> {
+  const hint =
+    "Nothing was recorded. Bring the server to the version of this command, or record without a seal: --plain";
+  const key = await explained("recording keys", () => newRecordingKey(primary), hint);
+  if (key === null)
+    throw new CommandError(
+      "no_recording_keys_there",
+      "The LVI server keeps no keys, since its storage is in memory.",
+      "Nothing was recorded. Record without a seal: --plain",
+    );
+  const { id, secret, madeAtMs, untilMs } = key;
+  const deployment = isHeadName(primary.deployment) ? primary.deployment : null;
+  const head = { key: id, deployment, environment, madeAtMs, untilMs };
+  return { head, seal: new RecordingSeal(head, Buffer.from(secret, "base64")) };
+}
+
+function sealWords(head: RecordingHead | null): string {
+  return head === null
+    ? "the file is not sealed: it can be read by anybody who has it"
+    : `the file is sealed; its key is at the server until ${timeText(head.untilMs)}, for radical replay`;
 }
 
 function warningOf(redact: RedactionQuestion): string {

@@ -4,12 +4,12 @@ import { text as textOf } from "node:stream/consumers";
 import { type LoggedLine, terminalText } from "@radical/protocol";
 import { type Command, type Options, type Subcommand, subcommand, type Values } from "@radical/command-line";
 import { buildApp, framesOf, startCompiler, loadProject, counted } from "@radical/app";
-import { CommandError, EXIT_FAILED, EXIT_USAGE, messageOf } from "@radical/app/command-error";
+import { CommandError, EXIT_FAILED, messageOf } from "@radical/app/command-error";
+import { DEPLOYED } from "../operate/deployed-options.ts";
 import { type ChangedField, changedFields } from "../replay/changed-fields.ts";
 import { outcomeFields, readWords, STUCK_WORDS } from "../replay/difference-fields.ts";
 import type { Difference } from "../replay/differences.ts";
-import { type Recorded, recordOfLine } from "../replay/record-line.ts";
-import { RecordProblem } from "../replay/recorded-part.ts";
+import { readRecording, wrongUse } from "../replay/read-recording.ts";
 import { type DifferingExecution, isSame, type LoggingExecution, logsOther, replay } from "../replay/replay.ts";
 import { createTerminal, type Terminal, print } from "../terminal/terminal.ts";
 import { PROJECT, reported } from "./command.ts";
@@ -19,6 +19,7 @@ const MAX_SHOWN = 20;
 /** Most fields of one difference that are shown to people. */
 const MAX_FIELDS_SHOWN = 10;
 const MAX_VALUE_SHOWN = 200;
+const NO_END = "the recording has no end: its command was killed, or the file was cut. The records that are there run";
 const NAME_A_RECORDING = "Name a file that radical record has written.";
 /** Characters that are the same, before the first one that differs in a value that is too long to be shown. */
 const SAME_SHOWN = 40;
@@ -29,6 +30,16 @@ const REPLAY = {
   options: {
     file: { kind: "operand", words: "file of radical record; - reads standard input" },
     project: PROJECT,
+    env: {
+      ...DEPLOYED.env,
+      words: "deployed environment that a sealed file was recorded of (default: as the file says)",
+    },
+    primary: {
+      kind: "text",
+      placeholder: "url",
+      words: "LVI server that a sealed file was recorded of; RADICAL_ADMIN_KEYS has its administration key",
+    },
+    region: DEPLOYED.region,
     handler: {
       kind: "list",
       placeholder: "name",
@@ -54,7 +65,10 @@ that it read when it was recorded. These are differences:
   more fuel than the tolerance allows
 
 Each line has a field by its path: result.posts[3].text: "a" → "b", or effects[0].args.to. Without differences the command is
-silent. It needs no server, and writes nothing: no task begins.
+silent. It writes nothing: no task begins.
+
+A file that is not sealed needs no server. The key of a sealed one is at the deployment that it was recorded of. The command asks for
+it, and opens the file in memory only. Once the deployment has destroyed the key, the file can't be read any more.
 
 A workflow runs on the results that had arrived when it was recorded. The first other command, commands[2], or wait, waits[1],
 ends the comparison: in this build the workflow would be stuck there.
@@ -64,7 +78,7 @@ logs now. Other lines are not a difference.`,
   exitCodes: [
     "no differences",
     "there are differences, or the handlers do not build",
-    "wrong usage, or a file that holds no records",
+    "wrong usage, or a file that holds no records or was damaged",
   ],
   examples: [
     ["radical replay records.jsonl"],
@@ -72,6 +86,7 @@ logs now. Other lines are not a difference.`,
     ["radical replay records.jsonl --handler follow --log"],
     ["radical replay records.jsonl --json | jq '.differing[].handler'"],
     ["radical replay records.jsonl --json | jq '.differing[].differences[].path'", "effects[0].args.to"],
+    ["radical replay sealed.jsonl --env production", "with the key that production has"],
     ["gunzip -c records.jsonl.gz | radical replay -"],
   ],
 } as const satisfies Command<Options>;
@@ -83,10 +98,11 @@ export const replayCommand: Subcommand = subcommand(REPLAY, (options) => reporte
 async function run(options: ReplayOptions): Promise<void> {
   const terminal = createTerminal({ quiet: options.json });
   const { file, handler: handlers, fuelTolerance: percent } = options;
-  const records = recordsOf(await read(file), file).filter(
-    ({ handler }) => handlers.length === 0 || handlers.includes(handler),
-  );
+  const text = await read(file);
   const project = await loadProject(options.project);
+  const { records: all, isSealed, isWhole } = await readRecording(text, file, project, options);
+  const records = all.filter(({ handler }) => handlers.length === 0 || handlers.includes(handler));
+  if (!isWhole) terminal.note(`${terminal.style("yellow", "!")} ${NO_END}`);
   const compiler = await startCompiler({ colours: terminal.colours });
   try {
     const { app, report } = await buildApp(project, compiler, { bundle: false, colours: terminal.colours });
@@ -102,7 +118,15 @@ async function run(options: ReplayOptions): Promise<void> {
     if (differing.length > 0) process.exitCode = EXIT_FAILED;
     const { module } = app.manifest;
     if (options.json) {
-      const told = { module, records: records.length, withoutEffects, differing, ...(options.log ? { logging } : {}) };
+      const told = {
+        module,
+        records: records.length,
+        isSealed,
+        isWhole,
+        withoutEffects,
+        differing,
+        ...(options.log ? { logging } : {}),
+      };
       return print(JSON.stringify(told));
     }
     if (options.log) for (const one of logging) for (const line of loggingLines(one, terminal)) print(line);
@@ -120,21 +144,6 @@ async function read(file: string): Promise<string> {
   } catch (error) {
     throw wrongUse(`${file} can't be read: ${messageOf(error)}`, NAME_A_RECORDING);
   }
-}
-
-function recordsOf(text: string, file: string): readonly Recorded[] {
-  const records = text.split("\n").flatMap((line, index) => {
-    if (line.trim() === "") return [];
-    try {
-      return [recordOfLine(line)];
-    } catch (error) {
-      if (!(error instanceof RecordProblem)) throw error;
-      throw wrongUse(`${file}:${index + 1} ${error.message}`, NAME_A_RECORDING);
-    }
-  });
-  // A test of nothing would always pass.
-  if (records.length === 0) throw wrongUse(`${file} holds no records.`, "Record some with radical record.");
-  return records;
 }
 
 function tell(differing: readonly DifferingExecution[], records: number, terminal: Terminal): void {
@@ -260,8 +269,4 @@ function change(was: string, is: string): string {
 
 function shortened(text: string): string {
   return text.length <= MAX_VALUE_SHOWN ? text : `${text.slice(0, MAX_VALUE_SHOWN)}…`;
-}
-
-function wrongUse(message: string, hint: string): CommandError {
-  return new CommandError("usage", message, hint, { exitCode: EXIT_USAGE });
 }

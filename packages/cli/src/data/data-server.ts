@@ -8,12 +8,12 @@ import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import {
   createLog,
+  keyPlacesOf,
   KeyRing,
   openStorage,
   parseKeys,
   type RunningServer,
   type SealingKeyStore,
-  sealingKeysOf,
   startServer,
   type Storage,
   type StorageAddress,
@@ -82,7 +82,7 @@ export async function withServer<T>(
   const server = await startOwn(
     storage,
     keys,
-    sealingKeysOf(address, storage, process.env["RADICAL_SEALING_KEYS"] ?? null),
+    keyPlacesOf(address, storage, process.env["RADICAL_SEALING_KEYS"] ?? null)?.keys ?? null,
   );
   try {
     return await work({ url: server.url, key: own.administration });

@@ -6,6 +6,7 @@ import {
   DynamoDBClient,
   GetItemCommand,
   ListTablesCommand,
+  ScanCommand,
   UpdateItemCommand,
 } from "@aws-sdk/client-dynamodb";
 import { randomBytes } from "node:crypto";
@@ -79,7 +80,7 @@ describe.skipIf(!hasDynamoDbLocal())("DynamoDB", () => {
       const openSealed = async (): Promise<SealedStorage> => {
         const inner = await open(prefix);
         const storage = new SealedStorage(inner, {
-          keys: inner.sealingKeys,
+          keys: inner.keyPlaces.keys,
           retentionMs: 86_400_000,
           givesUp: false,
           log: createLog("silent", () => undefined),
@@ -102,7 +103,7 @@ describe.skipIf(!hasDynamoDbLocal())("DynamoDB", () => {
 
     test("keys are kept, needed and destroyed one by one", async () => {
       const storage = await open();
-      const keys = storage.sealingKeys;
+      const keys = storage.keyPlaces.keys;
       const [first, second] = [newSealingKey(1_700_000_000_000), newSealingKey(1_700_000_000_001)];
       await keys.add(first);
       await keys.add(second);
@@ -115,6 +116,34 @@ describe.skipIf(!hasDynamoDbLocal())("DynamoDB", () => {
       await keys.destroy(first.id);
       await keys.destroy(first.id);
       expect((await keys.list()).map(({ id }) => id)).toEqual([second.id]);
+      await storage.close();
+    });
+
+    test("keys of recordings lie beside them, and a server of an earlier release never seals with one", async () => {
+      const prefix = randomBytes(8).toString("hex");
+      const storage = await open(prefix);
+      const { keys, recordings } = storage.keyPlaces;
+      const [sealing, recording] = [newSealingKey(1_700_000_000_000), newSealingKey(1_700_000_000_001)];
+      await keys.add(sealing);
+      await recordings.add(recording);
+      await recordings.need(recording.id, 1_700_000_000_002);
+      expect((await keys.list()).map(({ id }) => id)).toEqual([sealing.id]);
+      expect(await recordings.list()).toEqual([
+        { ...recording, secret: new Uint8Array(recording.secret), neededAtMs: 1_700_000_000_002 },
+      ]);
+      // It reads each item of the table as a key, and seals with the youngest.
+      const client = new DynamoDBClient({ endpoint: local.endpoint });
+      const { Items = [] } = await client.send(new ScanCommand({ TableName: `${prefix}-keys` }));
+      client.destroy();
+      expect(Items.map(({ created_at_ms: created }) => Number(created?.N)).toSorted((a, b) => a - b)).toEqual([
+        0,
+        sealing.createdAtMs,
+      ]);
+      await keys.destroy(recording.id);
+      expect(await recordings.list()).toHaveLength(1);
+      await recordings.destroy(recording.id);
+      await recordings.destroy(recording.id);
+      expect([(await keys.list()).length, (await recordings.list()).length]).toEqual([1, 0]);
       await storage.close();
     });
   });

@@ -17,6 +17,7 @@ import {
   MalformedError,
   MAX_AHEAD_MS,
   RadicalError,
+  type RecordingKeyQuestion,
   redact,
   type RedactionQuestion,
   type RedactionSecrets,
@@ -32,6 +33,7 @@ import { toBase64 } from "../base64.ts";
 import type { Sample, SampledActivation } from "../core/sampling.ts";
 import type { Engine } from "../engine.ts";
 import type { LogRing } from "../log-ring.ts";
+import { isSealingKeyId } from "../storage/sealing/sealing-key.ts";
 import type { SchemaState } from "../storage/storage.ts";
 import { LineStream, type Streaming } from "./line-stream.ts";
 
@@ -252,6 +254,12 @@ export function readScheduleQuestion({ handler, action }: Asked): ScheduleQuesti
   const known = SCHEDULE_ACTIONS.find((one) => one === action);
   if (known === undefined) throw new MalformedError(`action is none of ${SCHEDULE_ACTIONS.join(", ")}`);
   return { handler, action: known };
+}
+
+/** Throws a MalformedError. */
+export function readRecordingKeyQuestion({ key }: Asked): RecordingKeyQuestion {
+  if (key === null || (typeof key === "string" && isSealingKeyId(key))) return { key };
+  throw new MalformedError("key is neither null nor the id of a key");
 }
 
 /** The order names the schema that it leads to, so that it means the same to whoever takes it. Throws a MalformedError. */

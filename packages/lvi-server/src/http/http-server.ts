@@ -27,6 +27,8 @@ import {
   type ModuleList,
   type QuietSecond,
   RadicalError,
+  type RecordingKey,
+  type RecordingKeyAnswer,
   type ScheduleAnswer,
   type ScheduleList,
   type ScheduleQuestion,
@@ -54,12 +56,14 @@ import type { Log } from "../log.ts";
 import type { Metrics } from "../metrics.ts";
 import { orderCaches } from "../worker-caches.ts";
 import { RELEASE } from "../release.ts";
+import type { RecordingKeys } from "../storage/sealing/recording-keys.ts";
 import type { SchemaState } from "../storage/storage.ts";
 import {
   checkQuietOrder,
   checkUpgradeOrder,
   livesAnswer,
   logAnswer,
+  readRecordingKeyQuestion,
   readScheduleQuestion,
   readTimeMove,
   samplesAnswer,
@@ -120,6 +124,8 @@ export interface Serving {
   /** When it began to serve, by the wall clock. */
   readonly sinceMs: number;
   readonly moduleRetentionMs: number;
+  /** Null: it keeps no keys of recordings. */
+  readonly recordings: RecordingKeys | null;
   /** Whether the module is of no application: locations do not get to it. */
   readonly isAside: (hash: ModuleHash) => boolean;
   readonly hasModule: (hash: ModuleHash) => boolean;
@@ -512,6 +518,15 @@ function perform(route: Route, options: Surroundings, exchange: Exchange): void 
         const { engine } = serving(options);
         const stream = samplesAnswer(engine, asked, options.lines);
         engine.learnSecrets().then(() => answer({ status: 200, stream }), fail);
+      });
+    case "recording-keys":
+      return receive(options, exchange, MAX_QUESTION_BYTES, (body, { claim: { keyId } }) => {
+        const { key } = readRecordingKeyQuestion(jsonOf(body));
+        const { recordings } = serving(options);
+        const given = (found: RecordingKey | null): void =>
+          answer(json(200, { key: found } satisfies RecordingKeyAnswer));
+        if (recordings === null) given(null);
+        else (key === null ? recordings.make(keyId) : recordings.find(key, keyId)).then(given, fail);
       });
     case "lives":
       return receiveQuestion(options, exchange, (asked) => {

@@ -34,7 +34,7 @@ const OPERATIONS = {
   modules: "modules",
   moduleContent: "module_content",
 } as const satisfies Record<
-  Exclude<keyof Storage, "isExclusive" | "sealingKeys" | "throttles" | "keepQuietTime" | "close">,
+  Exclude<keyof Storage, "isExclusive" | "keyPlaces" | "throttles" | "keepQuietTime" | "close">,
   string
 >;
 
@@ -56,6 +56,6 @@ export function observedStorage(storage: Storage, observe: StorageObserver): Sto
         }
       },
     ]),
-  ) as unknown as Omit<Storage, "isExclusive" | "sealingKeys" | "throttles" | "keepQuietTime" | "close">;
+  ) as unknown as Omit<Storage, "isExclusive" | "keyPlaces" | "throttles" | "keepQuietTime" | "close">;
   return { ...observed, isExclusive: storage.isExclusive, close: () => storage.close() };
 }

@@ -1,8 +1,9 @@
 /** Where primary storage is, as one text: `sqlite:<file>` or `dynamodb:<prefix>?region=…&endpoint=…`. */
+import path from "node:path";
 import type { CallHasher } from "../core/call-hash.ts";
 import { withDynamoClient } from "./dynamo-client.ts";
 import { FileSealingKeys } from "./sealing/file-sealing-keys.ts";
-import type { SealingKeyStore } from "./sealing/sealing-key.ts";
+import type { KeyPlaces } from "./sealing/sealing-key.ts";
 import { SqliteStorage } from "./sqlite-storage.ts";
 import type { Storage } from "./storage.ts";
 
@@ -57,17 +58,18 @@ export async function openStorage(
 }
 
 /**
- * The place of the keys that the storage is sealed with: the folder, if one is named. A file of SQLite has them beside it,
- * and DynamoDB in a table of their own. Null: a storage in memory is not sealed.
+ * The places of the keys that the storage and recordings are sealed with: the folder, if one is named. A file of SQLite has them
+ * beside it, and DynamoDB in a table of their own. Null: a storage in memory is not sealed.
  */
-export function sealingKeysOf(
-  address: StorageAddress,
-  storage: Storage,
-  folder: string | null,
-): SealingKeyStore | null {
-  if (folder !== null) return new FileSealingKeys(folder);
-  if (address.kind === "dynamodb") return storage.sealingKeys ?? null;
-  return address.file === ":memory:" ? null : new FileSealingKeys(`${address.file}.keys`);
+export function keyPlacesOf(address: StorageAddress, storage: Storage, folder: string | null): KeyPlaces | null {
+  if (folder !== null) return placesIn(folder);
+  if (address.kind === "dynamodb") return storage.keyPlaces ?? null;
+  return address.file === ":memory:" ? null : placesIn(`${address.file}.keys`);
+}
+
+/** An earlier release takes no folder for a key. */
+function placesIn(folder: string): KeyPlaces {
+  return { keys: new FileSealingKeys(folder), recordings: new FileSealingKeys(path.join(folder, "recordings")) };
 }
 
 function protocolOf(url: string): string {

@@ -37,13 +37,13 @@ import type { TaskNumbers } from "../core/task-count.ts";
 import type { StoredItem } from "../core/version-table.ts";
 import type { Workflow, WorkflowPart } from "../core/workflow.ts";
 import type { QuietTime } from "./quiet-times.ts";
-import type { SealingKeyStore } from "./sealing/sealing-key.ts";
+import type { KeyPlaces } from "./sealing/sealing-key.ts";
 
 export interface Storage {
   /** Nobody else knows this storage, so that the leadership needs no renewal. */
   readonly isExclusive: boolean;
-  /** A place for keys that is not in the copies of this storage. Left out: it has none. */
-  readonly sealingKeys?: SealingKeyStore;
+  /** Places for keys that are not in the copies of this storage. Left out: it has none. */
+  readonly keyPlaces?: KeyPlaces;
   /** How many of its requests were throttled since it was opened. Left out: nothing throttles them. */
   readonly throttles?: number;
 

@@ -8,6 +8,10 @@ import { bytes, number, text } from "./attributes.ts";
 import type { Dynamo } from "./dynamo.ts";
 import type { Item } from "./limits.ts";
 
+/** Begins the id of an item that is the key of a recording. */
+const RECORDING = "recording:";
+
+/** The keys that executions are sealed with. */
 export class DynamoSealingKeys implements SealingKeyStore {
   readonly #dynamo: Dynamo;
   readonly #table: string;
@@ -23,19 +27,22 @@ export class DynamoSealingKeys implements SealingKeyStore {
 
   async list(): Promise<readonly SealingKey[]> {
     const keys: SealingKey[] = [];
-    for await (const item of this.#dynamo.scan(this.#table, null)) keys.push(this.#keyOf(item));
+    for await (const item of this.#dynamo.scan(this.#table, null)) {
+      const id = this.idOf(text(item, "id"));
+      if (id !== null) keys.push(this.#keyOf(item, id));
+    }
     return keys;
   }
 
   async add({ id, createdAtMs, secret, neededAtMs }: SealingKey): Promise<void> {
-    const times: Item = { created_at_ms: { N: String(createdAtMs) }, needed_at_ms: { N: String(neededAtMs) } };
-    await this.#dynamo.put({ TableName: this.#table, Item: { ...keyOf(id), secret: { B: secret }, ...times } });
+    const times: Item = { ...this.creation(createdAtMs), needed_at_ms: { N: String(neededAtMs) } };
+    await this.#dynamo.put({ TableName: this.#table, Item: { ...this.#itemOf(id), secret: { B: secret }, ...times } });
   }
 
   async need(id: string, neededAtMs: number): Promise<void> {
     await this.#dynamo.update({
       TableName: this.#table,
-      Key: keyOf(id),
+      Key: this.#itemOf(id),
       UpdateExpression: "SET needed_at_ms = :needed",
       ConditionExpression: "attribute_exists(id)",
       ExpressionAttributeValues: { ":needed": { N: String(neededAtMs) } },
@@ -43,21 +50,59 @@ export class DynamoSealingKeys implements SealingKeyStore {
   }
 
   async destroy(id: string): Promise<void> {
-    await this.#dynamo.delete({ TableName: this.#table, Key: keyOf(id) });
+    await this.#dynamo.delete({ TableName: this.#table, Key: this.#itemOf(id) });
   }
 
   /** The storage has the client. */
   close(): void {}
 
-  #keyOf(item: Item): SealingKey {
+  /** The id of the key that an item is; null: it is of the other kind. */
+  protected idOf(itemId: string): string | null {
+    return itemId.startsWith(RECORDING) ? null : itemId;
+  }
+
+  protected itemId(id: string): string {
+    return id;
+  }
+
+  protected creation(createdAtMs: number): Item {
+    return { created_at_ms: { N: String(createdAtMs) } };
+  }
+
+  protected createdAtMs(item: Item): number {
+    return number(item, "created_at_ms");
+  }
+
+  #itemOf(id: string): Item {
+    return { id: { S: this.itemId(id) } };
+  }
+
+  #keyOf(item: Item, id: string): SealingKey {
     const secret = bytes(item, "secret");
-    const id = text(item, "id");
     if (secret.length !== SECRET_BYTES)
       throw new StorageError("none", `the key ${id} in ${this.place} is not one: restore it, or delete it`);
-    return { id, secret, createdAtMs: number(item, "created_at_ms"), neededAtMs: number(item, "needed_at_ms") };
+    return { id, secret, createdAtMs: this.createdAtMs(item), neededAtMs: number(item, "needed_at_ms") };
   }
 }
 
-function keyOf(id: string): Item {
-  return { id: { S: id } };
+/**
+ * The keys of recordings, in the same table. A server of an earlier release takes each item for a key of executions, and seals with
+ * the youngest. So these items say that they are older than all others, and have their own time beside.
+ */
+export class DynamoRecordingKeys extends DynamoSealingKeys {
+  protected override idOf(itemId: string): string | null {
+    return itemId.startsWith(RECORDING) ? itemId.slice(RECORDING.length) : null;
+  }
+
+  protected override itemId(id: string): string {
+    return RECORDING + id;
+  }
+
+  protected override creation(createdAtMs: number): Item {
+    return { created_at_ms: { N: "0" }, recorded_at_ms: { N: String(createdAtMs) } };
+  }
+
+  protected override createdAtMs(item: Item): number {
+    return number(item, "recorded_at_ms");
+  }
 }

@@ -50,11 +50,11 @@ import {
   type TaskSelection,
 } from "../storage.ts";
 import type { QuietTime } from "../quiet-times.ts";
-import type { SealingKeyStore } from "../sealing/sealing-key.ts";
+import type { KeyPlaces } from "../sealing/sealing-key.ts";
 import { nativeAttributes, number, text } from "./attributes.ts";
 import { atOnce } from "../at-once.ts";
 import { Dynamo, type Met } from "./dynamo.ts";
-import { DynamoSealingKeys } from "./dynamo-sealing-keys.ts";
+import { DynamoRecordingKeys, DynamoSealingKeys } from "./dynamo-sealing-keys.ts";
 import { FAILURES } from "./failures.ts";
 import { FENCE, FencePool, FENCES } from "./fences.ts";
 import { fenceKey, leadershipOf } from "./leadership-item.ts";
@@ -202,8 +202,9 @@ export class DynamoStorage implements Storage {
     }
   }
 
-  get sealingKeys(): SealingKeyStore {
-    return new DynamoSealingKeys(this.#dynamo, this.#tables.keys);
+  get keyPlaces(): KeyPlaces {
+    const { keys } = this.#tables;
+    return { keys: new DynamoSealingKeys(this.#dynamo, keys), recordings: new DynamoRecordingKeys(this.#dynamo, keys) };
   }
 
   get throttles(): number {

@@ -5,7 +5,7 @@
  *   <prefix>-executions   bucket, id → record                     pending intents, and what is known of done executions for a day
  *   <prefix>-parts        id, part → bytes                        what an execution under way needs beyond an item's size; usually empty
  *   <prefix>-overflow     id, part → bytes                        modules; outcomes beyond an item's size
- *   <prefix>-keys         id → secret, times                      the keys that executions are sealed with
+ *   <prefix>-keys         id → secret, times                      the keys that executions and recordings are sealed with
  *   <prefix>-meta         kind, name → …                          the layout, the leadership, its fences, the list of modules
  *
  * A bucket is a partition key. The items of a table of the application are spread over several buckets, each in the order

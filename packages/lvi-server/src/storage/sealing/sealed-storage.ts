@@ -34,7 +34,7 @@ import {
   type WorkflowPage,
 } from "../storage.ts";
 import { SealedRecords } from "./sealed-records.ts";
-import type { SealingKeyStore } from "./sealing-key.ts";
+import { type SealingKeyStore, TENDING_MS } from "./sealing-key.ts";
 import { keyOfSeal, ROTATION_MS, SealBroken, Seals } from "./seals.ts";
 
 export interface SealingOptions {
@@ -48,8 +48,7 @@ export interface SealingOptions {
   readonly nowMs: () => number;
 }
 
-/** How often keys are looked after, and how often a walk looks what is sealed under old ones. */
-const TENDING_MS = 3_600_000;
+/** How often a walk looks what is sealed under old keys. */
 const WALK_MS = ROTATION_MS / 4;
 /** Of tasks and workflows that a walk reads at once: each may be large. */
 const PAGE = 20;

@@ -32,6 +32,16 @@ export interface SealingKeyStore {
 
 export const SECRET_BYTES = 32;
 
+/** How often keys are looked after. */
+export const TENDING_MS = 3_600_000;
+
+/** Where the keys of a deployment lie, of its storage and of its recordings. */
+export interface KeyPlaces {
+  readonly keys: SealingKeyStore;
+  /** The keys of one place are never those of the other. */
+  readonly recordings: SealingKeyStore;
+}
+
 const ID = /^\d{4}-\d{2}-\d{2}-[0-9a-f]{8}$/;
 
 export function newSealingKey(nowMs: number): SealingKey {

@@ -57,7 +57,7 @@ const put = async (query = ""): Promise<number> =>
 /** Statuses of a request of a location, and of one of administration. */
 async function called(): Promise<readonly number[]> {
   const request = encodeLviRequest(client.requestOf("read", "x", null));
-  const answers = await Promise.all([LVI_PATH, DATA_PATH].map((path) => client.send("POST", path, request)));
+  const answers = await Promise.all([LVI_PATH, DATA_PATH].map((each) => client.send("POST", each, request)));
   return answers.map(({ status }) => status);
 }
 

@@ -108,8 +108,14 @@ describe("a server that wants to lead", () => {
     const onStandby = (): void => {};
     const wallMs = (): number => 0;
     const held: HeldLeadership = await acquireLeadership({
-      ...{ storage: guarded, termMs: TERM_MS, leader: null },
-      ...{ log, clock, wallMs, onStandby, watch },
+      storage: guarded,
+      termMs: TERM_MS,
+      leader: null,
+      log,
+      clock,
+      wallMs,
+      onStandby,
+      watch,
     });
     await storage.close();
     return { held, events, time };

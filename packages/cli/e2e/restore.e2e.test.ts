@@ -5,8 +5,9 @@
 import { randomUUID } from "node:crypto";
 import { readdirSync } from "node:fs";
 import { rm } from "node:fs/promises";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { fileURLToPath } from "node:url";
 import { type DynamoBackups, KeyRing, openBackups, openStorage, parseKeys } from "@radical/lvi-server";
 import {
   CREDENTIALS,
@@ -24,6 +25,8 @@ const TIMEOUT_MS = 300_000;
 /** Less than the test has: what it has started is stopped. */
 const SOON = { timeout: 100_000, interval: 20 };
 const [HERE, THERE] = LOCATIONS;
+/** Any application: a command about items wants one. */
+const PROJECT = fileURLToPath(new URL("../../../templates/minimal", import.meta.url));
 /** The application has a schedule, which writes too. */
 const COUNT = expect.any(Number) as number;
 
@@ -164,6 +167,23 @@ test(
       await deployment.startServer();
       await after(deployment);
       expect(readdirSync(dirname(deployment.file)).filter((name) => name.includes("restored"))).toEqual([]);
+
+      // The drill: beside the server, in a folder of its own.
+      const drill = join(dirname(deployment.file), "drill", "radical.sqlite");
+      succeeded(await radical(["restore", "--from", copy, "--yes", "--storage", `sqlite:${drill}`, "--json"]));
+      const list = ["data", "list", "--storage", `sqlite:${drill}`, "--json"];
+      const listed = await radical(list, { cwd: PROJECT });
+      expect(listed).toMatchObject({
+        code: 0,
+        stdout: expect.stringContaining('"table":"counters"') as string,
+        stderr: expect.stringContaining("no LVI server has led since this storage was restored") as string,
+      });
+      // A command that writes leads itself, once the promises of the lost time are over.
+      await deployment.stopServer();
+      succeeded(await radical(["restore", "--from", copy, "--yes", ...storage]));
+      const data = (...args: string[]): Promise<Finished> => radical(["data", ...args, ...storage], { cwd: PROJECT });
+      expect(await data("put", "notes", "drill", "1", "--untyped")).toMatchObject({ code: 0 });
+      expect(await data("get", "notes", "drill")).toMatchObject({ code: 0, stderr: "" });
       await rm(copy);
     } finally {
       await deployment.stop();
@@ -270,6 +290,33 @@ describe.skipIf(!hasDynamoDbLocal())("on DynamoDB", () => {
           `The tables ${restored}-* have been served since they were restored`,
         );
         expect(await counted(deployment, "kept", HERE)).toBe(6);
+        expect(deployment.alarms).toEqual([]);
+      }),
+    TIMEOUT_MS,
+  );
+
+  test(
+    "tables that are copied to another region, once their servers are gone, serve there as they were",
+    () =>
+      withTables(3_000, async (deployment, tables) => {
+        const { prefix: first } = tables;
+        const names = [...COPIED, "keys"];
+        await before(deployment);
+        // Promised and not applied: the server of the other region has to do it, with the keys that were copied.
+        expect(await incremented(deployment, "kept", THERE)).toBe(4);
+        await deployment.killServer();
+        await past.keep(names.map((name) => `${first}-${name}`));
+        // DynamoDB Local has one region: other names are those of the other one.
+        const moved = newTables();
+        for (const name of names) await past.restore(`${first}-${name}`, `${moved.prefix}-${name}`);
+        for (const name of names) await past.drop(`${first}-${name}`);
+
+        tables.prefix = moved.prefix;
+        await deployment.startServer();
+        for (const location of LOCATIONS) expect(await counted(deployment, "kept", location)).toBe(4);
+        expect(await incremented(deployment, "kept", HERE)).toBe(5);
+        expect(await counted(deployment, "kept", THERE)).toBe(5);
+        await settled(deployment);
         expect(deployment.alarms).toEqual([]);
       }),
     TIMEOUT_MS,

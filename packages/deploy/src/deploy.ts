@@ -383,6 +383,8 @@ function settingsOf({
     zones: aws.zones ?? DEFAULT_PRIMARY_SETTINGS.zones,
     alarmEmail: aws.alarmEmail ?? DEFAULT_PRIMARY_SETTINGS.alarmEmail,
     alarmTopic: aws.alarmTopic ?? DEFAULT_PRIMARY_SETTINGS.alarmTopic,
+    tags: aws.tags ?? DEFAULT_PRIMARY_SETTINGS.tags,
+    permissionsBoundary: aws.permissionsBoundary ?? DEFAULT_PRIMARY_SETTINGS.permissionsBoundary,
     shellAccess: aws.shellAccess ?? DEFAULT_PRIMARY_SETTINGS.shellAccess,
     tables: aws.tables?.[environment] ?? DEFAULT_PRIMARY_SETTINGS.tables,
     readLeaseMs,

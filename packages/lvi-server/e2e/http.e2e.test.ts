@@ -67,6 +67,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createLog, type Log } from "../src/log.ts";
 import { KeyRing, parseKeys } from "../src/http/keys.ts";
 import { type RunningServer, type ServerOptions, startServer } from "../src/server.ts";
+import { SqliteStorage } from "../src/storage/sqlite-storage.ts";
 import { ADMINISTRATIVE_ROUTES, LOCATION_ROUTES, METHODS } from "../src/http/routes.ts";
 import {
   ABSENT,
@@ -468,6 +469,28 @@ describe("administration", () => {
       // oxlint-disable-next-line no-await-in-loop -- one after the other
       expect(await errorOf(await send(again))).toEqual([401, "unauthorized"]);
     await first.body?.cancel();
+  });
+
+  test("a captured question of a location that listens opens no stream at a server that has started since", async () => {
+    const body = Buffer.from(JSON.stringify({ location: "captured", listener: "isolate" }));
+    const captured = signedHeaders("POST", UPDATES_PATH, body);
+    const keys = new KeyRing(parseKeys(KEYS_VARIABLE));
+    const file = new SqliteStorage(":memory:");
+    const options = { storage: file, keys, workers: 1, log: createServerLog(), onHalt: () => {} };
+    // The clock has moved on, as it has when a server was started again.
+    const signedAtMs = Number(captured[TIME_HEADER]);
+    await expect.poll(() => Date.now()).toBeGreaterThan(signedAtMs);
+    const successor = await startServer(options);
+    const send = (headers: Readonly<Record<string, string>>): Promise<Response> =>
+      fetch(successor.url + UPDATES_PATH, { method: "POST", headers, body });
+    try {
+      expect(await errorOf(await send(captured))).toEqual([503, "primary_busy"]);
+      const anew = await send(signedHeaders("POST", UPDATES_PATH, body));
+      expect(anew.status).toBe(200);
+      await anew.body?.cancel();
+    } finally {
+      await successor.close();
+    }
   });
 
   test("a session: leases come on its stream, a write waits until it has heard, and what is over stays over", async () => {

@@ -1,4 +1,8 @@
-/** Orders that the storage refuses: the server goes on as if nobody had given them. */
+/** Orders that the storage refuses: the server goes on as if nobody had given them. And it says so, if the storage refuses for long. */
+import { EventEmitter } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
 import {
   DATA_PATH,
   encodeLviRequest,
@@ -8,7 +12,7 @@ import {
   STATUS_PATH,
   UPGRADE_PATH,
 } from "@radical/protocol";
-import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { KeyRing, parseKeys } from "../src/http/keys.ts";
 import { createLog } from "../src/log.ts";
 import { type RunningServer, startServer } from "../src/server.ts";
@@ -20,6 +24,11 @@ import { type TestModule, testModule } from "./test-module.ts";
 const REFUSED = new StorageError("none", "the disk is full");
 
 const storage = new SqliteStorage(":memory:");
+const lines = new EventEmitter();
+const log = createLog("info", (line) => {
+  const { level, event, ...fields } = JSON.parse(line) as Readonly<Record<string, unknown>>;
+  lines.emit("line", `${String(level)} ${String(event)}`, fields);
+});
 let server: RunningServer;
 let module: TestModule;
 let client: TestClient;
@@ -48,7 +57,7 @@ const put = async (query = ""): Promise<number> =>
 /** Statuses of a request of a location, and of one of administration. */
 async function called(): Promise<readonly number[]> {
   const request = encodeLviRequest(client.requestOf("read", "x", null));
-  const answers = await Promise.all([LVI_PATH, DATA_PATH].map((path) => client.send("POST", path, request)));
+  const answers = await Promise.all([LVI_PATH, DATA_PATH].map((each) => client.send("POST", each, request)));
   return answers.map(({ status }) => status);
 }
 
@@ -66,6 +75,70 @@ test("a module is for administration or for an application as it was, if its reg
 
   expect(await put()).toBe(204);
   expect(await called()).toEqual([200, 401]);
+});
+
+/** Resolves with the fields of the next such line. */
+function logged(line: string): Promise<Readonly<Record<string, unknown>>> {
+  return new Promise((resolve) => {
+    const heard = (name: string, fields: Readonly<Record<string, unknown>>): void => {
+      if (name !== line) return;
+      lines.off("line", heard);
+      resolve(fields);
+    };
+    lines.on("line", heard);
+  });
+}
+
+describe("a storage that refuses for long", () => {
+  let folder: string;
+  let file: SqliteStorage;
+  let leader: RunningServer;
+  let requests: TestClient;
+  const errors: string[] = [];
+  const remember = (name: string): void => void (name.startsWith("error") && errors.push(name));
+
+  beforeAll(async () => {
+    folder = await mkdtemp(path.join(tmpdir(), "radical-refused-"));
+    file = new SqliteStorage(path.join(folder, "data.sqlite"));
+    const keys = new KeyRing(parseKeys(KEYS_VARIABLE));
+    const watch = { storagePatienceMs: 100 };
+    leader = await startServer({ storage: file, keys, workers: 1, leaseMs: 200, watch, log, onHalt: () => {} });
+    requests = new TestClient(leader.url, module);
+    await requests.register();
+    lines.on("line", remember);
+  });
+  beforeEach(() => {
+    errors.length = 0;
+  });
+  afterAll(async () => {
+    lines.off("line", remember);
+    await leader.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  test("to renew the leadership is one error, and over when the server leads again", async () => {
+    const full = vi.spyOn(file, "renewLeadership").mockRejectedValue(REFUSED);
+    const [told] = await Promise.all([logged("error storage_unusable"), logged("warn leadership_run_out")]);
+    expect(told).toMatchObject({ work: "lead", reason: "StorageError: the disk is full" });
+    const over = Promise.all([logged("info storage_usable"), logged("warn leadership_regained")]);
+    full.mockRestore();
+    await over;
+    expect(errors).toEqual(["error storage_unusable"]);
+  });
+
+  test("to store what calls do is one error, and over with the next call", async () => {
+    const full = vi.spyOn(file, "commit").mockRejectedValue(REFUSED);
+    const call = async (): Promise<string> => (await requests.lvi(requests.requestOf("increment", "x", null))).kind;
+    const told = logged("error storage_unusable");
+    // oxlint-disable-next-line no-await-in-loop -- one call after the other, until somebody is called
+    while (errors.length === 0) expect(await call()).toBe("refused");
+    expect(await told).toMatchObject({ work: "write" });
+    const over = logged("info storage_usable");
+    full.mockRestore();
+    expect(await call()).toBe("executed");
+    await over;
+    expect(errors).toEqual(["error storage_unusable"]);
+  });
 });
 
 test("the schema is known as it was, if an upgrade is refused", async () => {

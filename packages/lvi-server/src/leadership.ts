@@ -9,6 +9,7 @@ import {
   renewalMs,
 } from "./core/leadership.ts";
 import type { Log } from "./log.ts";
+import type { StorageWatch } from "./storage-watch.ts";
 import { WrongSchemaError } from "./storage/schema.ts";
 import type { Storage } from "./storage/storage.ts";
 
@@ -21,6 +22,7 @@ export interface LeadershipOptions {
   readonly clock: MonotonicClock;
   /** Milliseconds by the wall clock. */
   readonly wallMs: () => number;
+  readonly watch: StorageWatch;
   /** Called at each look at which another server leads. */
   readonly onStandby: (leadership: Leadership) => void;
 }
@@ -38,7 +40,7 @@ export const PROCESS_CLOCK: MonotonicClock = {
 
 /** Resolves when this server leads. Rejects if storage can't be read at all, and with a WrongSchemaError if it can't be served. */
 export async function acquireLeadership(options: LeadershipOptions): Promise<HeldLeadership> {
-  const { storage, termMs, log, clock, wallMs, onStandby } = options;
+  const { storage, termMs, log, clock, wallMs, watch, onStandby } = options;
   const leader = options.leader ?? undefined;
   const candidate = new Candidate(termMs);
   let effect = candidate.step(clock.now(), { kind: "read", leadership: await storage.readLeadership() });
@@ -74,9 +76,12 @@ export async function acquireLeadership(options: LeadershipOptions): Promise<Hel
       // A later release has finished its upgrade: this server can't serve the storage any more.
       if (error instanceof WrongSchemaError) throw error;
       log.warn("leadership_not_acquired", { reason: String(error) });
+      watch.failed("lead", String(error));
       event = { kind: "failed" };
     }
     effect = candidate.step(clock.now(), event);
+    // Another server leads, or this one does.
+    if ((event.kind === "read" && effect.kind === "wait") || effect.kind === "elected") watch.succeeded("lead");
     tell();
   }
   log.info("leadership_acquired", { epoch: effect.leadership.epoch, termMs, looks: candidate.looks });

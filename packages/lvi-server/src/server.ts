@@ -40,7 +40,7 @@ import { Metrics } from "./metrics.ts";
 import { ProcessVitals } from "./process-vitals.ts";
 import { readSchedules } from "./schedules-read.ts";
 import { ServiceCaller } from "./service-caller.ts";
-import { observedStorage } from "./storage/observed-storage.ts";
+import { observedStorage, type Operation } from "./storage/observed-storage.ts";
 import { LOOK_MS, QuietTimes } from "./storage/quiet-times.ts";
 import { RecordingKeys } from "./storage/sealing/recording-keys.ts";
 import { SealedStorage } from "./storage/sealing/sealed-storage.ts";
@@ -53,6 +53,7 @@ import {
   StorageError,
   type StoredModule,
 } from "./storage/storage.ts";
+import { STORAGE_PATIENCE_MS, StorageWatch, type StorageWork } from "./storage-watch.ts";
 import type { Ahead } from "./virtual-time.ts";
 import { Traces } from "./traces.ts";
 import { ownOrigin, TunnelWatch } from "./tunnel-watch.ts";
@@ -109,6 +110,8 @@ export interface ServerOptions {
 export interface Watching {
   /** How often. */
   readonly intervalMs?: number;
+  /** How long the storage may keep the server from its work before somebody is called. */
+  readonly storagePatienceMs?: number;
   /** Namespace in CloudWatch of the metrics that each look writes into the log. Left out: none are written. */
   readonly namespace?: string;
   /** Memory that the process may take, divided among all that it keeps. Left out: that of its control group, or of the machine. */
@@ -141,6 +144,12 @@ export interface RunningServer {
   close(drainMs?: number): Promise<void>;
 }
 
+/** Operations of a leader that are watched. A candidate knows itself whether it waits in good order. */
+const WORK: Readonly<Partial<Record<Operation, StorageWork>>> = {
+  renew_lease: "lead",
+  store_intent: "write",
+  complete: "write",
+};
 /** Less than the time in which a location answers its client, so that the client is told. */
 const DEFAULT_EXECUTION_LIMIT_MS = 10_000;
 const DEFAULT_CROWDED_LIMIT_MS = 500;
@@ -200,9 +209,15 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       : new SealedStorage(watched, { givesUp: false, ...sealing, retentionMs, log, nowMs: now });
   const recordings =
     options.recordings === undefined ? null : new RecordingKeys({ ...options.recordings, log, nowMs: now });
-  const storage = observedStorage(storageWithFailpoints(sealed ?? watched), (operation, tookMs, failure) =>
-    metrics.operated(operation, tookMs, failure),
-  );
+  const { storagePatienceMs: patienceMs = STORAGE_PATIENCE_MS } = watching;
+  const storageWatch = new StorageWatch({ log, now: () => PROCESS_CLOCK.now(), patienceMs });
+  const storage = observedStorage(storageWithFailpoints(sealed ?? watched), (operation, tookMs, failure) => {
+    metrics.operated(operation, tookMs, failure?.effect ?? null);
+    const work = WORK[operation];
+    if (work === undefined) return;
+    if (failure === null) storageWatch.succeeded(work);
+    else storageWatch.failed(work, failure.reason);
+  });
   const { keys, heartbeatMs } = options;
   const heartbeat = heartbeatMs === undefined ? {} : { heartbeatMs };
   const itself = options.deployment === undefined ? {} : { deployment: options.deployment };
@@ -274,6 +289,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     log,
     clock: PROCESS_CLOCK,
     wallMs: now,
+    watch: storageWatch,
     onStandby: ({ leader }: Leadership) => (state = { kind: "not-serving", reason: "standby", leader: leader ?? null }),
   };
   /** Until then read leases of an earlier server may live. */

@@ -99,6 +99,8 @@ test("how the primary at AWS is made", () => {
     zones: ["us-east-1a", "us-east-1a"],
     alarmEmail: "ann",
     alarmTopic: "on-call",
+    tags: { cost: "a<b" },
+    permissionsBoundary: "boundary",
     shellAccess: 1,
     x: 2,
   };
@@ -108,12 +110,30 @@ test("how the primary at AWS is made", () => {
       'deploy.primary.zones must be two different zones of a region, like ["eu-central-1a", "eu-central-1b"], not ["us-east-1a","us-east-1a"]',
       'deploy.primary.alarmEmail must be a mail address, not "ann"',
       'deploy.primary.alarmTopic must be the ARN of an SNS topic like "arn:aws:sns:eu-central-1:123456789012:on-call", not "on-call"',
+      'deploy.primary.tags.cost must be the value of a tag: letters, digits, spaces and _.:/=+@-, at most 256, not "a<b"',
+      'deploy.primary.permissionsBoundary must be the ARN of a policy of IAM like "arn:aws:iam::123456789012:policy/boundary", not "boundary"',
       "deploy.primary.shellAccess must be true or false, not 1",
-      "deploy.primary.x is not a field; the fields are host, vcpu, memoryGb, instanceType, zones, alarmEmail, alarmTopic, shellAccess, server, tables",
+      "deploy.primary.x is not a field; the fields are host, vcpu, memoryGb, instanceType, zones, alarmEmail, alarmTopic, tags, permissionsBoundary, shellAccess, server, tables",
     ]
       .map((problem) => `${FILE}: ${problem}`)
       .join("\n"),
   );
+  const refused = (tags: Readonly<Record<string, string>>): (() => unknown) => {
+    return () => resolveConfig({ name: "a", deploy: { primary: { tags } } }, FILE);
+  };
+  for (const name of ["Name", "aws:shop", "radical:deployment", "", "a<b", "x".repeat(129)])
+    expect(refused({ [name]: "shop" })).toThrow("deploy.primary.tags must be an object whose names have letters");
+  const many = Object.fromEntries(Array.from({ length: 21 }, (_, index) => [`tag ${index}`, ""]));
+  for (const tags of [
+    many,
+    Object.fromEntries(Array.from({ length: 8 }, (_, index) => [`long ${index}`, "x".repeat(256)])),
+  ])
+    expect(refused(tags)).toThrow("deploy.primary.tags must be at most 20 tags");
+  const companys = {
+    tags: { "Cost centre": "shöp/1", owner: "" },
+    permissionsBoundary: "arn:aws:iam::123456789012:policy/a/b",
+  };
+  expect(resolveConfig({ name: "a", deploy: { primary: companys } }, FILE).deploy.aws).toEqual(companys);
   const elsewhere = { region: "eu-central-1", primary: { zones: ["us-east-1a", "us-east-1b"] } };
   expect(() => resolveConfig({ name: "a", deploy: elsewhere }, FILE)).toThrow(
     'deploy.primary.zones must be two different zones of eu-central-1, like ["eu-central-1a", "eu-central-1b"], not ["us-east-1a","us-east-1b"]',

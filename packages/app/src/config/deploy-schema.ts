@@ -9,11 +9,24 @@ const SMALL_TYPE = /^[a-z]+\d+g[a-z]*\.(nano|micro)$/;
 const ZONE = /^[a-z]{2}(-[a-z]+)+-\d[a-z]$/;
 const REGION = /^[a-z]{2}(-[a-z]+)+-\d$/;
 const TOPIC = /^arn:[a-z-]+:sns:[a-z0-9-]+:\d{12}:[\w-]{1,256}$/;
+const POLICY = /^arn:[a-z-]+:iam::(\d{12}|aws):policy\/[\w+=,.@/-]{1,512}$/;
 const MAIL_ADDRESS = /^[^\s@]+@[^\s@]+\.[^\s@]+$/;
 
 const TABLES = /^[A-Za-z0-9_.-]{1,200}$/;
 const TABLES_EXAMPLE = "radical-shop-production-at-20261127T140000Z";
 const TABLES_WORDS = `a prefix of tables, like "${TABLES_EXAMPLE}"`;
+
+/** Names of tags that all services of AWS take. */
+const TAG_NAME = /^[\p{L}\p{N} _.:/=+@-]{1,128}$/u;
+const TAG_VALUE = /^[\p{L}\p{N} _.:/=+@-]{0,256}$/u;
+/** A template has them several times, and CloudFormation takes templates up to a size. */
+const MOST_TAGS = 20;
+const MOST_TAG_CHARACTERS = 2_000;
+/** Names that are AWS's, or that a deployment gives itself. */
+const OWN_TAG = /^(aws:|radical:|Name$)/i;
+const TAGS_WORDS = `at most ${MOST_TAGS} tags, like { costCentre: "shop" }, of ${MOST_TAG_CHARACTERS} characters together`;
+const TAG_NAMES_WORDS =
+  'an object whose names have letters, digits, spaces and _.:/=+@-, 128 at most, and are none of "Name", "aws:…" and "radical:…"';
 
 const zonesOf = (region: string): string => `two different zones of ${region}, like `;
 const ZONES_WORDS = `${zonesOf("a region")}["eu-central-1a", "eu-central-1b"]`;
@@ -83,6 +96,25 @@ const awsPrimarySchema = fields({
   alarmEmail: text(MAIL_ADDRESS, "a mail address").optional(),
   /** ARN of a topic of SNS that is told when an alarm goes off, such as that of an on-call service. Default: none. */
   alarmTopic: text(TOPIC, 'the ARN of an SNS topic like "arn:aws:sns:eu-central-1:123456789012:on-call"').optional(),
+  /** Tags of what CloudFormation makes, beside `radical:deployment`: like `{ costCentre: "shop" }`. Default: none. */
+  tags: z
+    .record(
+      z.string(),
+      text(TAG_VALUE, "the value of a tag: letters, digits, spaces and _.:/=+@-, at most 256"),
+      TAGS_WORDS,
+    )
+    .refine((tags) => Object.keys(tags).every((name) => TAG_NAME.test(name) && !OWN_TAG.test(name)), TAG_NAMES_WORDS)
+    .refine(
+      (tags) =>
+        Object.keys(tags).length <= MOST_TAGS && Object.entries(tags).flat().join("").length <= MOST_TAG_CHARACTERS,
+      TAGS_WORDS,
+    )
+    .optional(),
+  /** ARN of the policy that bounds the permissions of the roles of the machines, where a company wants one. Default: none. */
+  permissionsBoundary: text(
+    POLICY,
+    'the ARN of a policy of IAM like "arn:aws:iam::123456789012:policy/boundary"',
+  ).optional(),
   /** Lets those who may in the account open a shell on the machines, by SSM Session Manager or ECS Exec. Default: false. */
   shellAccess: flag().optional(),
   /** Options of the server on both machines. Default: those of the server. */

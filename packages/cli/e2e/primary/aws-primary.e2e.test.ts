@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { DeleteTableCommand, DynamoDBClient, UpdateTableCommand } from "@aws-sdk/client-dynamodb";
-import { CloudFormationClient, GetTemplateCommand } from "@aws-sdk/client-cloudformation";
+import { CloudFormationClient, DescribeStacksCommand, GetTemplateCommand } from "@aws-sdk/client-cloudformation";
 import {
   DeleteParameterCommand,
   DescribeParametersCommand,
@@ -34,6 +34,8 @@ const SETTINGS: PrimarySettings = {
   host: "ec2",
   application: "shop",
   environment: "production",
+  tags: { costCentre: "shop" },
+  permissionsBoundary: "arn:aws:iam::123456789012:policy/boundary",
 };
 const TUNNELS = { a: { id: "1", token: tokenOf("1") }, b: { id: "2", token: tokenOf("2") } };
 const STORED = { a: null, b: null };
@@ -205,6 +207,19 @@ describe.skipIf(!runs)("a primary on AWS", () => {
     });
     expect(await one.state()).toEqual(state);
     expect(await one.storedTunnels()).toEqual({ a: "1", b: "2" });
+  });
+
+  test("its stack has the tags, and its role the boundary of permissions", async () => {
+    const { stack: StackName } = primaryNames(SETTINGS);
+    const { Stacks } = await new CloudFormationClient().send(new DescribeStacksCommand({ StackName }));
+    expect(Stacks?.[0]?.Tags).toEqual([
+      { Key: "radical:deployment", Value: StackName },
+      { Key: "costCentre", Value: "shop" },
+    ]);
+    const template = await new CloudFormationClient().send(new GetTemplateCommand({ StackName }));
+    expect(JSON.parse(template.TemplateBody!)).toMatchObject({
+      Resources: { Role: { Properties: { PermissionsBoundary: SETTINGS.permissionsBoundary } } },
+    });
   });
 
   test("a second time nothing is to be done, whichever machine leads", async () => {

@@ -53,14 +53,17 @@ const SETTLE_POLL_MS = 20;
 const FAR_POLL_MS = 500;
 const RETENTION_MS = 24 * 3_600_000;
 
+/** `restored`: it was set back, and nobody has led since. */
+export type Standing = "free" | "served" | "restored";
+
 /**
  * Runs `work` with the server of the storage. Throws a CommandError `storage_in_use` if there is one and nobody knows
- * where, unless `orElse` does without.
+ * where, unless `orElse` does without. `orElse` also spares the wait that is due before a restored storage is served.
  */
 export async function withServer<T>(
   place: DataPlace,
   work: (server: DataServer) => Promise<T>,
-  orElse?: () => Promise<T>,
+  orElse?: (standing: Exclude<Standing, "free">) => Promise<T>,
 ): Promise<T> {
   const running = await runningServer(place);
   if (running !== null) return work(running);
@@ -68,9 +71,13 @@ export async function withServer<T>(
   const own = place.isDev ? await loadDeploymentKeys(place.stateFolder) : dataKeys();
   const keys = new KeyRing(parseKeys(serverKeysText(own)));
   const storage = await opened(address, keys);
-  if (await isServed(storage, address)) {
+  const standing = await standingOf(storage, address);
+  if (standing !== "free" && orElse !== undefined) {
     await storage.close();
-    if (orElse !== undefined) return orElse();
+    return orElse(standing);
+  }
+  if (standing === "served") {
+    await storage.close();
     throw new CommandError(
       "storage_in_use",
       "An LVI server has this storage, and all writes must go through it.",
@@ -155,15 +162,17 @@ async function opened(address: StorageAddress, keys: KeyRing): Promise<Storage> 
 }
 
 /** Whether a server that lives has the leadership. */
-async function isServed(storage: Storage, { kind }: StorageAddress): Promise<boolean> {
+async function standingOf(storage: Storage, { kind }: StorageAddress): Promise<Standing> {
   const seen = await storage.readLeadership();
-  if (seen.termMs === 0) return false;
+  if (seen.termMs === 0) return "free";
+  // The server that is then started waits out what those of the lost time have promised.
+  if (seen.setBackEpoch === seen.epoch) return "restored";
   // The holder would have the lock of the file.
-  if (kind === "sqlite") return true;
+  if (kind === "sqlite") return "served";
   // It renews several times a term. One that does not is waited out by the server that is then started.
   await sleep(seen.termMs / 2);
   const now = await storage.readLeadership();
-  return now.termMs > 0 && (now.epoch !== seen.epoch || now.beat !== seen.beat);
+  return now.termMs > 0 && (now.epoch !== seen.epoch || now.beat !== seen.beat) ? "served" : "free";
 }
 
 /**

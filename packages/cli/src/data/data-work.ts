@@ -167,9 +167,11 @@ async function reading<T>(options: DataOptions, work: (reader: ItemReader) => Pr
         note("executions that were answered are not applied yet: what they have written is missing");
       return read();
     },
-    () => {
+    (standing) => {
       note(
-        "an LVI server has this storage: what it has answered in the last seconds may be missing (--server or --env names it)",
+        standing === "restored"
+          ? "no LVI server has led since this storage was restored: calls that were answered and not applied then are missing"
+          : "an LVI server has this storage: what it has answered in the last seconds may be missing (--server or --env names it)",
       );
       return read();
     },

@@ -34,6 +34,7 @@ import type { QuotaLook } from "../quotas.ts";
 import { awsError } from "./aws-errors.ts";
 import { type AwsNeeds, lookAtQuotas } from "./aws-quotas.ts";
 import { AwsQuestions } from "./aws-questions.ts";
+import { tagList, type Template } from "./template-parts.ts";
 import type { PrimaryAccess } from "./primary-deployment.ts";
 
 export interface AwsAccountOptions {
@@ -288,7 +289,7 @@ export class AwsAccount {
   }
 
   /** What the template would change, executed by nobody yet. */
-  proposeChanges(name: string, template: object, kind: "CREATE" | "UPDATE"): Promise<ProposedChanges> {
+  proposeChanges(name: string, template: Template, kind: "CREATE" | "UPDATE"): Promise<ProposedChanges> {
     return telling(`the plan of the stack ${name}`, async () => {
       const changeSet = `radical-${randomUUID()}`;
       await this.#cloudFormation.send(
@@ -297,6 +298,7 @@ export class AwsAccount {
           ChangeSetName: changeSet,
           ChangeSetType: kind,
           TemplateBody: JSON.stringify(template),
+          Tags: [...tagList(template.Metadata.Tags)],
           Capabilities: CAPABILITIES,
         }),
       );

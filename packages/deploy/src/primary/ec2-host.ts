@@ -4,9 +4,9 @@
  */
 import type { NodeName } from "@radical/protocol";
 import { allow, arn, roleOf, tablesStatement } from "./machine-role.ts";
-import { bucketName, primaryNames } from "./names.ts";
+import { bucketName, primaryNames, stackTags } from "./names.ts";
 import type { PrimarySettings } from "./primary-deployment.ts";
-import { attribute, ref, type Resource, type Resources, sub, tags } from "./template-parts.ts";
+import { attribute, ref, type Resource, type Resources, sub, tagList, tags } from "./template-parts.ts";
 import { userData } from "./user-data.ts";
 
 /** Resolved by EC2 whenever a machine is launched, so that each starts with the patches of its day. */
@@ -38,6 +38,7 @@ function role(settings: PrimarySettings): Resource {
   const { logGroup, machineLogGroup, parameters } = primaryNames(settings);
   const bucket = bucketName(settings, "${AWS::AccountId}", "${AWS::Region}");
   return roleOf(
+    settings,
     "ec2.amazonaws.com",
     "primary",
     [
@@ -81,7 +82,11 @@ function machine(settings: PrimarySettings, node: NodeName, artefact: string, af
               Ebs: { VolumeSize: 8, VolumeType: "gp3", Encrypted: true, DeleteOnTermination: true },
             },
           ],
-          TagSpecifications: ["instance", "volume"].map((ResourceType) => ({ ResourceType, Tags: tags(name) })),
+          // CloudFormation gives no volume the tags of its stack.
+          TagSpecifications: ["instance", "volume"].map((ResourceType) => ({
+            ResourceType,
+            Tags: [...tags(name), ...tagList(stackTags(settings))],
+          })),
           UserData: { "Fn::Base64": sub(userData(settings, node, artefact, group)) },
         },
       },

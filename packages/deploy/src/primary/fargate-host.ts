@@ -48,12 +48,12 @@ export function fargateHost(
 function roles(settings: PrimarySettings): Resources {
   const { logGroup, machineLogGroup, parameters, repository } = primaryNames(settings);
   return {
-    Role: roleOf("ecs-tasks.amazonaws.com", "primary", [
+    Role: roleOf(settings, "ecs-tasks.amazonaws.com", "primary", [
       tablesStatement(settings),
       allow("ssm:GetParameters", arn("ssm", `parameter${parameters.keys}`)),
       ...(settings.shellAccess ? [SHELL] : []),
     ]),
-    StartRole: roleOf("ecs-tasks.amazonaws.com", "start", [
+    StartRole: roleOf(settings, "ecs-tasks.amazonaws.com", "start", [
       // Has no resource to be limited to: it is the registry of the account.
       allow("ecr:GetAuthorizationToken", "*"),
       allow(["ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer"], arn("ecr", `repository/${repository}`)),

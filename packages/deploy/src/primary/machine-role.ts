@@ -47,6 +47,7 @@ export function tablesStatement(settings: PrimarySettings): Statement {
 
 /** `policies`: managed ones, by their ARN. */
 export function roleOf(
+  { permissionsBoundary }: Pick<PrimarySettings, "permissionsBoundary">,
   service: string,
   name: string,
   statements: readonly Statement[],
@@ -59,6 +60,7 @@ export function roleOf(
         Version: "2012-10-17",
         Statement: [{ Effect: "Allow", Action: "sts:AssumeRole", Principal: { Service: service } }],
       },
+      ...(permissionsBoundary === null ? {} : { PermissionsBoundary: permissionsBoundary }),
       ...(policies.length === 0 ? {} : { ManagedPolicyArns: policies }),
       Policies: [{ PolicyName: name, PolicyDocument: { Version: "2012-10-17", Statement: statements } }],
     },

@@ -75,6 +75,14 @@ export function primaryNames({
   };
 }
 
+/** Of all that CloudFormation makes for the deployment. `tags`: the developer's own. */
+export function stackTags({
+  tags,
+  ...name
+}: DeploymentName & { readonly tags: Readonly<Record<string, string>> }): Readonly<Record<string, string>> {
+  return { "radical:deployment": primaryNames(name).stack, ...tags };
+}
+
 /**
  * Names of buckets are the world's, and have 63 characters at most. `account` and `region` may be placeholders of
  * CloudFormation.

@@ -32,6 +32,10 @@ export interface PrimarySettings extends DeploymentName {
   /** The mail address, and the topic of SNS, that are told of alarms. Both null: alarms are only in the console. */
   readonly alarmEmail: string | null;
   readonly alarmTopic: string | null;
+  /** Beside the tag that names the deployment. */
+  readonly tags: Readonly<Record<string, string>>;
+  /** ARN of the policy that bounds what the roles may; null: none does. */
+  readonly permissionsBoundary: string | null;
   /** Lets those who may in the account open a shell: by SSM Session Manager, or by ECS Exec. */
   readonly shellAccess: boolean;
   /** How long its read leases last; 0: it grants none. */
@@ -51,6 +55,8 @@ export const DEFAULT_PRIMARY_SETTINGS = {
   zones: null,
   alarmEmail: null,
   alarmTopic: null,
+  tags: {},
+  permissionsBoundary: null,
   shellAccess: false,
   readLeaseMs: DEFAULT_READ_LEASE_MS,
   server: {},

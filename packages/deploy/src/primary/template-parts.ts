@@ -4,6 +4,8 @@ import type { NodeName } from "@radical/protocol";
 export interface Template {
   readonly AWSTemplateFormatVersion: "2010-09-09";
   readonly Description: string;
+  /** Given to the stack: CloudFormation gives them to what it makes. They stand here so that a change of them is one of the template. */
+  readonly Metadata: { readonly Tags: Readonly<Record<string, string>> };
   readonly Resources: Resources;
   readonly Outputs: Readonly<Record<"Artefact" | "Last" | "ReadLeases" | "Tables", Output>>;
 }
@@ -39,6 +41,15 @@ export function sub(text: string): unknown {
   return { "Fn::Sub": text };
 }
 
-export function tags(name: string): readonly { readonly Key: string; readonly Value: string }[] {
-  return [{ Key: "Name", Value: name }];
+interface Tag {
+  readonly Key: string;
+  readonly Value: string;
+}
+
+export function tags(name: string): readonly Tag[] {
+  return tagList({ Name: name });
+}
+
+export function tagList(byName: Readonly<Record<string, string>>): readonly Tag[] {
+  return Object.entries(byName).map(([Key, Value]) => ({ Key, Value }));
 }

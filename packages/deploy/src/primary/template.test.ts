@@ -45,6 +45,32 @@ test("with shell access, an address for alarms and chosen zones", async () => {
   );
 });
 
+test("tags and a boundary of permissions: on all that is made, on volumes too, and each role has the boundary", () => {
+  const boundary = "arn:aws:iam::123456789012:policy/boundary";
+  const settings = { ...SETTINGS, tags: { costCentre: "shop" }, permissionsBoundary: boundary };
+  for (const host of ["ec2", "fargate"] as const) {
+    const all = template({ settings: { ...settings, host }, artefact: ARTEFACT, last: "b" });
+    expect(all.Metadata.Tags).toEqual({ "radical:deployment": "radical-shop-production", costCentre: "shop" });
+    const roles = ofType(all, "AWS::IAM::Role");
+    expect(roles.map(({ PermissionsBoundary }) => PermissionsBoundary)).toEqual(roles.map(() => boundary));
+    for (const { LaunchTemplateData } of ofType(all, "AWS::EC2::LaunchTemplate"))
+      for (const { Tags } of (LaunchTemplateData as { TagSpecifications: { Tags: object[] }[] }).TagSpecifications)
+        expect(Tags).toContainEqual({ Key: "costCentre", Value: "shop" });
+  }
+  for (const role of ofType(made, "AWS::IAM::Role")) expect(role).not.toHaveProperty("PermissionsBoundary");
+});
+
+test("the most tags that a configuration may have leave room in the template", () => {
+  const tags = Object.fromEntries(
+    Array.from({ length: 20 }, (_, index) => [`${index}`.padEnd(50, "x"), "x".repeat(50)]),
+  );
+  for (const host of ["ec2", "fargate"] as const) {
+    const all = template({ settings: { ...SETTINGS, host, tags }, artefact: ARTEFACT, last: "b" });
+    // CloudFormation takes no more.
+    expect(Buffer.byteLength(JSON.stringify(all))).toBeLessThan(51_200);
+  }
+});
+
 test("another time of read leases replaces both machines, and the outputs say it", () => {
   const all = template({ settings: { ...SETTINGS, readLeaseMs: 0 }, artefact: ARTEFACT, last: "b" });
   const changed = Object.keys(all.Resources).filter(

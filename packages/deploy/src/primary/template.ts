@@ -7,7 +7,7 @@ import { alarms, type AlarmHost } from "./alarms.ts";
 import { NODES, type NodeName } from "@radical/protocol";
 import { ec2Host } from "./ec2-host.ts";
 import { fargateHost } from "./fargate-host.ts";
-import { primaryNames } from "./names.ts";
+import { primaryNames, stackTags } from "./names.ts";
 import type { PrimarySettings } from "./primary-deployment.ts";
 import { ref, type Resource, sub, tags, type Template, type TunnelIds } from "./template-parts.ts";
 
@@ -49,6 +49,7 @@ export function template({ settings, artefact, last, tunnels = NO_TUNNELS }: Tem
   return {
     AWSTemplateFormatVersion: "2010-09-09",
     Description: `Primary of the Radical application ${settings.application}, environment ${settings.environment}`,
+    Metadata: { Tags: stackTags(settings) },
     Resources: {
       ...network(settings, names.stack),
       Logs: logGroup(names.logGroup),

@@ -2,8 +2,8 @@
  * Requests that a process answers once: those of administration, and questions of locations that listen. It refuses a captured one
  * that is sent again, for as long as the signature counts. LVI requests need none of this: their execution id is their nonce.
  *
- * A server that has started anew has forgotten what the one before has answered. It takes no request of administration that was
- * signed before. It answers such a question of a location once more, since locations go on listening while servers change.
+ * A server that has started anew has forgotten what the one before has answered. It takes nothing that was signed before. A location
+ * whose clock is behind listens again when its clock has come so far.
  */
 import { type AdministrativeHead, RadicalError, REPLAY_WINDOW_MS } from "@radical/protocol";
 import type { Claim } from "./authentication.ts";
@@ -68,6 +68,16 @@ export class LatelyAsked {
   forgetUntil(nowMs: number): void {
     for (const until of this.#names.keys()) if (until * TOGETHER_MS <= nowMs) this.#names.delete(until);
   }
+}
+
+/** `sinceMs`: when whoever answers began, by the wall clock. Throws a RadicalError for what was signed before. */
+export function checkSignedSince(timeMs: number, sinceMs: number): void {
+  if (timeMs >= sinceMs) return;
+  throw new RadicalError(
+    "primary_busy",
+    "The request was signed before this server began to serve, so nobody knows whether it was answered.",
+    "Ask again; if it goes on, set the clocks of both sides.",
+  );
 }
 
 /** Questions of locations that listen, each of which is answered once. */
@@ -159,12 +169,7 @@ export class AskedOnce {
         "Ask with the key and the name of this deployment.",
       );
     }
-    if (timeMs < sinceMs)
-      throw new RadicalError(
-        "primary_busy",
-        "The request was signed before this server began to serve, so nobody knows whether it was answered.",
-        "Ask again; if it goes on, set the clocks of both sides.",
-      );
+    checkSignedSince(timeMs, sinceMs);
     this.#nonces.check(nonce, nowMs, REMEMBERED_MS, this.#most);
   }
 }

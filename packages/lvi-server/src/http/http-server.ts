@@ -70,7 +70,7 @@ import {
 } from "./administration.ts";
 import { readAlarm } from "./alarms.ts";
 import { administrativeClaimOf, checkBody } from "./administrative-requests.ts";
-import { AskedOnce, ListenedOnce } from "./asked-once.ts";
+import { AskedOnce, checkSignedSince, ListenedOnce } from "./asked-once.ts";
 import { type Claim, claimOf, verify } from "./authentication.ts";
 import type { KeyRing } from "./keys.ts";
 import { jsonOf } from "./json-body.ts";
@@ -381,8 +381,10 @@ function perform(route: Route, options: Surroundings, exchange: Exchange): void 
         if (checked.of !== "location") throw new Error("Broken invariant: only locations listen");
         const { metrics, lines, listened, now } = options;
         const sent = (bytes: number): void => metrics.updateBytes(bytes);
+        const { engine, sinceMs } = serving(options);
+        checkSignedSince(checked.claim.timeMs, sinceMs);
         const stream = listened.answer(checked.claim, now(), performance.now(), () =>
-          listeningAnswer(serving(options).engine, body, lines, sent),
+          listeningAnswer(engine, body, lines, sent),
         );
         answer({ status: 200, stream });
       });

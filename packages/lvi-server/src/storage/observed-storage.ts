@@ -1,8 +1,14 @@
 /** A storage that tells how long each operation took, and which ones failed. */
 import { type Storage, StorageError } from "./storage.ts";
 
-/** `failure`: what the failed operation may have done; null: it did not fail. */
-export type StorageObserver = (operation: string, tookMs: number, failure: "none" | "unknown" | null) => void;
+/** `failure` null: the operation did not fail. */
+export type StorageObserver = (operation: Operation, tookMs: number, failure: Failure | null) => void;
+
+interface Failure {
+  /** `unknown`: the operation may have been done. */
+  readonly effect: "none" | "unknown";
+  readonly reason: string;
+}
 
 /** The names of the operations in metrics and logs. Dashboards know these names, so they outlive the names of the methods. */
 const OPERATIONS = {
@@ -38,6 +44,8 @@ const OPERATIONS = {
   string
 >;
 
+export type Operation = (typeof OPERATIONS)[keyof typeof OPERATIONS];
+
 export function observedStorage(storage: Storage, observe: StorageObserver): Storage {
   const observed = Object.fromEntries(
     Object.entries(OPERATIONS).map(([method, operation]) => [
@@ -51,7 +59,8 @@ export function observedStorage(storage: Storage, observe: StorageObserver): Sto
           observe(operation, tookMs(), null);
           return answer;
         } catch (error) {
-          observe(operation, tookMs(), error instanceof StorageError ? error.effect : "unknown");
+          const effect = error instanceof StorageError ? error.effect : "unknown";
+          observe(operation, tookMs(), { effect, reason: String(error) });
           throw error;
         }
       },

@@ -71,7 +71,7 @@ function filesOf(folder: string): readonly string[] {
     });
 }
 
-/** What the compiler says of a project, and the files that it has looked at. */
+/** The findings of the compiler in a project, and the files that it has looked at. */
 async function checked(project: string): Promise<{ readonly problems: string; readonly files: readonly string[] }> {
   const { stdout } = await promisify(execFile)(
     process.execPath,

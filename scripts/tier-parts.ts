@@ -89,7 +89,7 @@ export const PARTS: readonly Part[] = [
       "packages/vscode/src/**",
       "scripts/{pack,packed-app,registry,dev-process,copy-templates,copy-diagnostics}.ts",
       "templates/**",
-      "docs/quickstart.md",
+      "docs/{quickstart,deploy,how-to/upgrade}.md",
     ],
   },
   {

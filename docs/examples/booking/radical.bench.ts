@@ -11,7 +11,7 @@ export default defineBenchmark({
     call("book", { hotel: nameOf(0), date: "2027-05-10", guest: "ann" });
   },
 
-  // What a location that has served for long would have in its cache.
+  // Fills the caches, as those of a location that has served for long.
   *warmUp() {
     for (let hotel = 0; hotel < HOTELS; hotel++)
       yield { handler: "free", args: { hotel: nameOf(hotel), date: "2027-05-10" } };

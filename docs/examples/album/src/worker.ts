@@ -6,12 +6,12 @@ interface Bindings {
 }
 
 export default createRadical<Bindings>({
-  // Who calls.
+  // The person who calls.
   authenticate: (request, env) => callerOf(request, env.TOKENS),
-  // Which pages of other sites may call.
+  // Pages of other sites that may call.
   cors: { origins: ["https://app.example.com"] },
   // #region blobs
-  // Who may put files.
+  // People who may put files.
   blobs: {
     authorize: (request, _env, caller) =>
       caller !== null && request.headers.get("content-type")?.startsWith("image/") === true,

@@ -113,7 +113,12 @@ export const PARTS: readonly Part[] = [
     kind: "files",
     name: "benchmarks",
     files: ["packages/cli/e2e/bench.e2e.test.ts", "packages/lvi-server/e2e/bench/bench.e2e.test.ts"],
-    inputs: ["packages/{bench,local}/src/**", "packages/cli/e2e/bench/**", "packages/lvi-server/e2e/bench/**"],
+    inputs: [
+      "packages/{bench,local}/src/**",
+      "packages/cli/e2e/bench/**",
+      "packages/lvi-server/e2e/bench/**",
+      "docs/examples/booking/**",
+    ],
   },
   {
     kind: "files",

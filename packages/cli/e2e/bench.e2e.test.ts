@@ -19,6 +19,8 @@ import { loadProject } from "@radical/app";
 
 const LOCKS = fileURLToPath(new URL("./fixtures/locks", import.meta.url));
 const ROOMS = fileURLToPath(new URL("./fixtures/rooms", import.meta.url));
+/** Its benchmark is on the page docs/how-to/benchmark.md. */
+const BOOKING = fileURLToPath(new URL("../../../docs/examples/booking", import.meta.url));
 const CHECKS: readonly (readonly [System, CheckRow["kind"]])[] = [
   ["radical", "replay"],
   ["radical", "strict-serializability"],
@@ -90,6 +92,11 @@ test("four systems do what the handlers say, and whoever does not is found", asy
   } finally {
     await measurement.stop();
   }
+});
+
+test("the benchmark of the documents runs, and all systems do what its handlers say", async () => {
+  const measurement = await measured(BOOKING, { requests: 10, arrivalsPerSecond: 20, leastMs: {} });
+  await measurement.stop();
 });
 
 test("ranges: all systems see the same rows and numbers, and a seeded phantom is found", async () => {

@@ -1,7 +1,7 @@
 /** Templates and the documents' applications in an editor after their first build: no false errors, in handlers and around them. */
 import { execFile } from "node:child_process";
 import { existsSync, globSync, readFileSync, readdirSync } from "node:fs";
-import { dirname, isAbsolute, join } from "node:path";
+import { basename, dirname, isAbsolute, join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -95,7 +95,8 @@ test.concurrent.each(applications.flatMap(projectsOf))("TypeScript finds nothing
 test.concurrent.each(examples)(
   "the code of %s that documents show is a handler, or is in a project",
   async (example) => {
-    const shown = globSync("{src,page,public,tests}/**/*.{ts,js}", { cwd: join(ROOT, example) });
+    const code = globSync("{src,page,public,tests}/**/*.{ts,js}", { cwd: join(ROOT, example) });
+    const shown = code.filter((file) => !MADE.has(basename(file)));
     const projects = await Promise.all(projectsOf(example).map(checked));
     const files = new Set(projects.flatMap((project) => project.files));
     expect(shown.filter((file) => !files.has(join(ROOT, example, file)))).toEqual([]);

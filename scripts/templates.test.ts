@@ -1,7 +1,7 @@
-/** Templates in an editor after their first build: no false errors, in handlers and around them. */
+/** Templates and the documents' applications in an editor after their first build: no false errors, in handlers and around them. */
 import { execFile } from "node:child_process";
-import { existsSync, readFileSync, readdirSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, globSync, readFileSync, readdirSync } from "node:fs";
+import { basename, dirname, isAbsolute, join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -11,19 +11,30 @@ import { writeSources } from "../packages/app/src/build/write-build.ts";
 import { loadProject } from "../packages/app/src/config/load-config.ts";
 import { beforeAll, expect, test } from "vitest";
 
-const TEMPLATES = fileURLToPath(new URL("../templates/", import.meta.url));
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+const TEMPLATES = join(ROOT, "templates");
 const TSC = fileURLToPath(new URL("./bin/tsc", import.meta.resolve("typescript/package.json")));
 
 const names = readdirSync(TEMPLATES);
+/** Relative to the repository. `docs/examples/output` is not an application. */
+const examples = globSync("docs/examples/*/radical.config.ts", { cwd: ROOT }).map((config) => dirname(config));
+const applications = [...names.map((name) => join("templates", name)), ...examples];
+
+/** The TypeScript projects of an application. */
+function projectsOf(application: string): readonly string[] {
+  return [".", "handlers", "src", "page"]
+    .map((part) => join(application, part))
+    .filter((project) => existsSync(join(ROOT, project, "tsconfig.json")));
+}
 
 // Tests import the client of the handlers, and Workers the types of their module: a build writes both.
 beforeAll(async () => {
   const compiler = await startCompiler({ colours: false, isKept: true });
   try {
-    for (const name of names) {
-      const project = await loadProject(join(TEMPLATES, name));
+    for (const application of applications) {
+      const project = await loadProject(join(ROOT, application));
       const { app } = await buildApp(project, compiler, { optimize: false });
-      if (app === null) throw new Error(`${name} can't be built`);
+      if (app === null) throw new Error(`${application} can't be built`);
       await writeSources(project, app);
     }
   } finally {
@@ -60,18 +71,34 @@ function filesOf(folder: string): readonly string[] {
     });
 }
 
-test.concurrent.each(
-  names.flatMap((name) =>
-    [".", "handlers", "src", "page"]
-      .map((part) => join(name, part))
-      .filter((project) => existsSync(join(TEMPLATES, project, "tsconfig.json"))),
-  ),
-)("TypeScript finds nothing in templates/%s", async (project) => {
-  const { stdout } = await promisify(execFile)(process.execPath, [
-    TSC,
-    "--noEmit",
-    "-p",
-    join(TEMPLATES, project),
-  ]).catch((error: { stdout: string }) => error);
-  expect(stdout).toBe("");
+/** The findings of the compiler in a project, and the files that it has looked at. */
+async function checked(project: string): Promise<{ readonly problems: string; readonly files: readonly string[] }> {
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    [TSC, "--noEmit", "--listFiles", "-p", join(ROOT, project)],
+    { maxBuffer: 16_000_000 },
+  ).catch((error: { stdout: string }) => error);
+  const lines = stdout.split("\n");
+  return {
+    problems: lines
+      .filter((line) => !isAbsolute(line))
+      .join("\n")
+      .trim(),
+    files: lines.filter((line) => isAbsolute(line)),
+  };
+}
+
+test.concurrent.each(applications.flatMap(projectsOf))("TypeScript finds nothing in %s", async (project) => {
+  expect((await checked(project)).problems).toBe("");
 });
+
+test.concurrent.each(examples)(
+  "the code of %s that documents show is a handler, or is in a project",
+  async (example) => {
+    const code = globSync("{src,page,public,tests}/**/*.{ts,js}", { cwd: join(ROOT, example) });
+    const shown = code.filter((file) => !MADE.has(basename(file)));
+    const projects = await Promise.all(projectsOf(example).map(checked));
+    const files = new Set(projects.flatMap((project) => project.files));
+    expect(shown.filter((file) => !files.has(join(ROOT, example, file)))).toEqual([]);
+  },
+);

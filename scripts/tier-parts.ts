@@ -89,7 +89,7 @@ export const PARTS: readonly Part[] = [
       "packages/vscode/src/**",
       "scripts/{pack,packed-app,registry,dev-process,copy-templates,copy-diagnostics}.ts",
       "templates/**",
-      "docs/quickstart.md",
+      "docs/{quickstart,deploy,how-to/upgrade}.md",
     ],
   },
   {
@@ -113,7 +113,12 @@ export const PARTS: readonly Part[] = [
     kind: "files",
     name: "benchmarks",
     files: ["packages/cli/e2e/bench.e2e.test.ts", "packages/lvi-server/e2e/bench/bench.e2e.test.ts"],
-    inputs: ["packages/{bench,local}/src/**", "packages/cli/e2e/bench/**", "packages/lvi-server/e2e/bench/**"],
+    inputs: [
+      "packages/{bench,local}/src/**",
+      "packages/cli/e2e/bench/**",
+      "packages/lvi-server/e2e/bench/**",
+      "docs/examples/booking/**",
+    ],
   },
   {
     kind: "files",

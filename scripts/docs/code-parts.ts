@@ -6,6 +6,7 @@ const ROOT = path.resolve(import.meta.dirname, "../..");
 
 const LANGUAGES: Readonly<Record<string, string>> = {
   ts: "ts",
+  js: "js",
   json: "json",
   jsonc: "jsonc",
   yml: "yaml",

@@ -1,4 +1,4 @@
-/** All code of the pages for users is compiled or run by a test, or the page gives the reason why not. */
+/** A test compiles or runs all code of the pages for users. */
 import { existsSync, globSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
@@ -9,8 +9,10 @@ import { allPages, readPage } from "./pages.ts";
 import { commandsOf, type Snippet, snippetsOf } from "./snippets.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
-/** Applications that tests build and call. */
+/** Applications that tests build and call. `scripts/templates.test.ts` checks the types of their code. */
 const TESTED = ["docs/examples/*", "templates/*", "packages/cli/e2e/fixtures/own-worker"];
+/** Tests that applications of users could have. */
+const TESTS = "packages/cli/e2e/*.e2e.test.ts";
 /** Pages about Radical itself. */
 const NOT_FOR_USERS = /^(?:internals|decisions|diagnostics)\/|^evaluation\.md$/;
 
@@ -32,7 +34,12 @@ const scriptsOfApplication = scriptsOf("templates/minimal");
 function coverOf({ place, language, text, file }: Snippet): string | null {
   // `packages/analyzer/src/sdk-examples.test.ts` builds each with the rest of a program.
   if (place.startsWith("sdk.md:")) return "examples";
-  if (file !== null) return TESTED.some((folder) => path.matchesGlob(file, `${folder}/**`)) ? "file" : null;
+  if (file !== null)
+    return [...TESTED.map((folder) => `${folder}/**`), TESTS].some((glob) => path.matchesGlob(file, glob))
+      ? "file"
+      : null;
+  // `packages/cli/e2e/vite.e2e.test.ts` follows the page.
+  if (place.startsWith("how-to/vite.md:") && language === "ts") return "vite";
   if (language === "sh") return "commands";
   if (testedFiles.some((code) => code.includes(text))) return "file";
   // `packages/analyzer/src/documents.test.ts` builds these.
@@ -65,7 +72,8 @@ function problemOf([tool = "", first = "", ...rest]: readonly string[]): string 
           ? null
           : first;
     case "npm":
-      if (["create", "install", "ci", "login"].includes(first)) return null;
+      if (first === "install") return rest.map(unpublished).find((reason) => reason !== null) ?? null;
+      if (["create", "ci", "login"].includes(first)) return null;
       return script(scriptsOfApplication, first === "run" ? (rest[0] ?? "") : first);
     case "pnpm":
       return script(scriptsHere, first === "run" ? (rest[0] ?? "") : first);
@@ -74,7 +82,7 @@ function problemOf([tool = "", first = "", ...rest]: readonly string[]): string 
       return existsSync(path.join(ROOT, first.replace("/dist/", "/src/").replace(/\.js$/, ".ts"))) ? null : first;
     case "curl":
       return [first, ...rest].some((word) =>
-        /^"?(?:http:\/\/)?localhost:8787\/(?:api\/[\w/]+|__radical\/(?:faults|build|time)|cdn-cgi\/handler\/scheduled\?\S+")$/.test(
+        /^"?(?:http:\/\/)?localhost:8787\/(?:api\/[\w/]+|jobs|__radical\/(?:faults|build|time)|cdn-cgi\/handler\/scheduled\?\S+")$/.test(
           word,
         ),
       )
@@ -85,22 +93,35 @@ function problemOf([tool = "", first = "", ...rest]: readonly string[]): string 
   }
 }
 
-/** Programs of the machine that the pages use. */
-const TOOLS = new Set(["cd", "rm", "wait", "echo", "openssl", "sudo", "printf", "docker", "code", "aws"]);
+/** The reason why npm can't install it when the packages of this repository are published, or null. */
+function unpublished(word: string): string | null {
+  const [, name] = /^(@radical\/[\w-]+)(?:@latest)?$/.exec(word) ?? [];
+  if (name !== undefined) return PUBLISHED.has(name) ? null : `there is no package "${name}"`;
+  return word.startsWith("--") || OTHERS.has(word) ? null : `nobody knows the package "${word}"`;
+}
 
-test("all code is compiled or run, or the page says why not", () => {
+const PUBLISHED = new Set(
+  globSync("packages/*/package.json", { cwd: ROOT }).flatMap((file) => {
+    const { name, private: isPrivate } = JSON.parse(readFileSync(path.join(ROOT, file), "utf8")) as {
+      readonly name: string;
+      readonly private?: boolean;
+    };
+    return isPrivate === true ? [] : [name];
+  }),
+);
+/** Packages of others that the pages install. */
+const OTHERS = new Set(["vite"]);
+
+/** Programs of the machine that the pages use. */
+const TOOLS = new Set(["cd", "rm", "wait", "echo", "openssl", "sudo", "printf", "docker", "skopeo", "code", "aws"]);
+
+test("all code is compiled or run", () => {
   expect(snippets.length).toBeGreaterThan(80);
-  const open = snippets.filter((snippet) => snippet.reason === null && coverOf(snippet) === null);
-  expect(open.map(({ place }) => place)).toEqual([]);
-  // A reason where none is needed would hide code that stops being tested.
-  const needless = snippets.filter(
-    (snippet) => snippet.reason !== null && snippet.language !== "sh" && coverOf(snippet) !== null,
-  );
-  expect(needless.map(({ place }) => place)).toEqual([]);
+  expect(snippets.filter((snippet) => coverOf(snippet) === null).map(({ place }) => place)).toEqual([]);
 });
 
 test("each command of the pages is there, with its options", () => {
-  const commands = snippets.filter(({ language, reason }) => language === "sh" && reason === null);
+  const commands = snippets.filter(({ language }) => language === "sh");
   const problems = commands.flatMap(({ place, text }) =>
     commandsOf(text).flatMap((words) => {
       const problem = problemOf(words);
@@ -129,13 +150,13 @@ test("each configuration of the pages is one", async () => {
 
 describe("the check", () => {
   const page =
-    "# A\n\n<!-- not run: why -->\n\n```sh\nx\n```\n\n```ts\ny\n```\n\n<!-- from: code a/b.ts#c -->\n\n```ts\nz\n```\n\n<!-- end -->\n\n```text\nno\n```\n";
+    "# A\n\n```sh\nx\n```\n\n```ts\ny\n```\n\n<!-- from: code a/b.ts#c -->\n\n```ts\nz\n```\n\n<!-- end -->\n\n```text\nno\n```\n";
 
-  test("finds code with its file and its reason, which counts for one piece", () => {
+  test("finds code with its file", () => {
     expect(snippetsOf("a.md", page)).toEqual([
-      { place: "a.md:5", language: "sh", text: "x\n", file: null, reason: "why" },
-      { place: "a.md:9", language: "ts", text: "y\n", file: null, reason: null },
-      { place: "a.md:15", language: "ts", text: "z\n", file: "a/b.ts", reason: null },
+      { place: "a.md:3", language: "sh", text: "x\n", file: null },
+      { place: "a.md:7", language: "ts", text: "y\n", file: null },
+      { place: "a.md:13", language: "ts", text: "z\n", file: "a/b.ts" },
     ]);
   });
 
@@ -152,6 +173,9 @@ describe("the check", () => {
     "npx radical depoly",
     "npx radical build --jsn",
     "npm run chekc",
+    "npm install --save-dev @radical/depoly",
+    "npm install @radical/lvi-servre@latest",
+    "npm install viet",
     "pnpm bench:nothing",
     "node scripts/nothing.mjs",
     "curl localhost:8787/nothing",
@@ -162,10 +186,12 @@ describe("the check", () => {
 
   test("takes code for tested only where a test reaches it", () => {
     const of = (language: string, text: string, file: string | null = null): string | null =>
-      coverOf({ place: "", language, text, file, reason: null });
+      coverOf({ place: "", language, text, file });
     expect(of("ts", "const client = createClient();\n")).toBeNull();
     expect(of("ts", "x", "packages/cli/src/main.ts")).toBeNull();
+    expect(of("ts", "x", "packages/cli/e2e/terminal.ts")).toBeNull();
     expect(of("ts", "x", "docs/examples/tickets/src/jobs.ts")).toBe("file");
+    expect(of("ts", "x", "packages/cli/e2e/advance.e2e.test.ts")).toBe("file");
     expect(of("ts", 'cache: { kind: "kv" }\n')).toBe("configuration");
   });
 });

@@ -1,6 +1,6 @@
 /**
- * The code that the pages for users show. Each piece of TypeScript, JavaScript or shell is compiled or run by a test, or the
- * page says above it why not: `<!-- not run: <reason> -->`. `snippets.test.ts` has the rule.
+ * The code that the pages for users show. A test compiles or runs each piece of TypeScript, JavaScript or shell.
+ * `snippets.test.ts` has the rule.
  */
 
 export interface Snippet {
@@ -10,19 +10,15 @@ export interface Snippet {
   readonly text: string;
   /** The file that a generated part shows, or null. */
   readonly file: string | null;
-  /** The page's reason why nobody runs it, or null. */
-  readonly reason: string | null;
 }
 
 const LANGUAGES = new Set(["ts", "js", "sh"]);
 const PART = /^<!-- from: code ([^\s#]+)\S* -->$/;
-const REASON = /^<!-- not run: (.+) -->$/;
 
 /** The pieces of code of a page of Markdown, in their order. */
 export function snippetsOf(page: string, text: string): readonly Snippet[] {
   const found: Snippet[] = [];
   let file: string | null = null;
-  let reason: string | null = null;
   let open: { readonly language: string; readonly line: number; readonly lines: string[] } | null = null;
   for (const [index, line] of text.split("\n").entries()) {
     if (open !== null) {
@@ -30,10 +26,9 @@ export function snippetsOf(page: string, text: string): readonly Snippet[] {
       else {
         if (LANGUAGES.has(open.language)) {
           const code = `${open.lines.join("\n")}\n`;
-          found.push({ place: `${page}:${open.line}`, language: open.language, text: code, file, reason });
+          found.push({ place: `${page}:${open.line}`, language: open.language, text: code, file });
         }
         open = null;
-        reason = null;
       }
       continue;
     }
@@ -41,8 +36,6 @@ export function snippetsOf(page: string, text: string): readonly Snippet[] {
     if (language !== undefined) open = { language, line: index + 1, lines: [] };
     else if (line === "<!-- end -->") file = null;
     else if (PART.test(line)) file = PART.exec(line)?.[1] ?? null;
-    else if (REASON.test(line)) reason = REASON.exec(line)?.[1] ?? null;
-    else if (line.trim() !== "") reason = null;
   }
   return found;
 }

@@ -4,7 +4,7 @@
  */
 import { execFile, spawn } from "node:child_process";
 import { scryptSync } from "node:crypto";
-import { mkdir, mkdtemp, readFile, readdir, rename, rm, symlink } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, readdir, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -17,7 +17,7 @@ import { readItem } from "../../packages/cli/e2e/storage.ts";
 import type { DevEvent } from "../../packages/cli/src/index.ts";
 import { type DevProcess, startDevProcess } from "../dev-process.ts";
 import { type Scaffolder, packScaffolder, scaffoldApp, userEnvironment } from "../packed-app.ts";
-import { startRegistry } from "../registry.ts";
+import { type Registry, startRegistry } from "../registry.ts";
 
 const run = promisify(execFile);
 const SOON = { timeout: 100_000, interval: 30 };
@@ -77,6 +77,23 @@ function stepsOf(page: string): readonly Step[] {
   });
 }
 
+/** The environment of a shell whose npm finds our packages as if they were published. It keeps a cache in `home`. */
+async function shellWithRegistry(
+  home: string,
+): Promise<{ readonly env: NodeJS.ProcessEnv; readonly registry: Registry }> {
+  // npm keeps packages by their content, so what was downloaded before may be used; what it has run before may not.
+  await mkdir(join(home, "cache"), { recursive: true });
+  const { stdout: cache } = await run("npm", ["config", "get", "cache"], { env: userEnvironment() });
+  await mkdir(join(cache.trim(), "_cacache"), { recursive: true });
+  await symlink(join(cache.trim(), "_cacache"), join(home, "cache/_cacache"));
+  const { stdout: upstream } = await run("npm", ["config", "get", "registry"], { env: userEnvironment() });
+  const registry = await startRegistry(scaffolder.packages, upstream.trim());
+  // npm asks a person at a terminal whether it may fetch the scaffolder, as the page says.
+  const answer = { npm_config_yes: "true" };
+  const own = { npm_config_registry: registry.url, npm_config_cache: join(home, "cache") };
+  return { env: { ...userEnvironment(), ...own, ...answer }, registry };
+}
+
 test("the quickstart, as a new user copies and pastes it into an empty folder", async () => {
   const [create, fromClone, dev, ...requests] = stepsOf(
     await readFile(new URL("../../docs/quickstart.md", import.meta.url), "utf8"),
@@ -88,17 +105,7 @@ test("the quickstart, as a new user copies and pastes it into an empty folder", 
   expect(requests.length).toBeGreaterThan(0);
 
   const home = join(folder, "new-user");
-  // npm keeps packages by their content, so what was downloaded before may be used; what it has run before may not.
-  await mkdir(join(home, "cache"), { recursive: true });
-  const { stdout: cache } = await run("npm", ["config", "get", "cache"], { env: userEnvironment() });
-  await mkdir(join(cache.trim(), "_cacache"), { recursive: true });
-  await symlink(join(cache.trim(), "_cacache"), join(home, "cache/_cacache"));
-  const { stdout: upstream } = await run("npm", ["config", "get", "registry"], { env: userEnvironment() });
-  const registry = await startRegistry(scaffolder.packages, upstream.trim());
-  // npm asks a person at a terminal whether it may fetch the scaffolder, as the page says.
-  const answer = { npm_config_yes: "true" };
-  const own = { npm_config_registry: registry.url, npm_config_cache: join(home, "cache") };
-  const env = { ...userEnvironment(), ...own, ...answer };
+  const { env, registry } = await shellWithRegistry(home);
   const cwd = join(home, "empty");
   await mkdir(cwd);
   try {
@@ -156,6 +163,33 @@ test("an application installs no more than what developing takes", async () => {
   const names = await readdir(modules);
   // The command brings its compiler, and the developer's Node will do.
   for (const name of ["assemblyscript", "binaryen", "node"]) expect(names).not.toContain(name);
+});
+
+test("the pages about deploying and upgrading install packages that are there, in one version", async () => {
+  const home = join(folder, "operator");
+  const { env, registry } = await shellWithRegistry(home);
+  const cwd = join(home, "app");
+  await mkdir(cwd);
+  await writeFile(join(cwd, "package.json"), '{ "private": true }');
+  try {
+    for (const page of ["how-to/upgrade.md", "deploy.md"]) {
+      const [install] = stepsOf(await readFile(new URL(`../../docs/${page}`, import.meta.url), "utf8"));
+      expect(install?.commands).toMatch(/^npm install /);
+      // oxlint-disable-next-line no-await-in-loop -- both change the same folder
+      await run("sh", ["-e", "-c", install?.commands ?? ""], { cwd, env });
+    }
+    const { dependencies, devDependencies } = JSON.parse(await readFile(join(cwd, "package.json"), "utf8")) as Record<
+      string,
+      Record<string, string>
+    >;
+    expect(Object.keys(dependencies!)).toEqual(["@radical/sdk"]);
+    expect(Object.keys(devDependencies!).toSorted()).toEqual(["@radical/cli", "@radical/deploy"]);
+    expect(new Set(Object.values({ ...dependencies, ...devDependencies })).size).toBe(1);
+    const { stdout } = await run("npx", ["radical", "deploy", "--emit-template", "--help"], { cwd, env });
+    expect(stdout).toContain("Usage: radical deploy");
+  } finally {
+    await registry.close();
+  }
 });
 
 /** By name; our own are wherever the tarballs are. */

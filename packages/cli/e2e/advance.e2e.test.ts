@@ -177,3 +177,12 @@ test("a time that can't be read is refused, and nothing moves", async () => {
     );
   expect((await app.result<number>("time")) - before).toBeLessThan(DAY_MS);
 });
+
+test("a task with a delay has run when its time is over", async () => {
+  // #region advance
+  await app.result("remind", { list: "ann", hours: 48 }); // it enqueues a task, with a delay of two days
+  await app.advance("3 days");
+  // The task has noted the hour in which it has run.
+  expect(await app.result("listed", { list: "ann" })).toEqual(["once at 48"]);
+  // #endregion
+});

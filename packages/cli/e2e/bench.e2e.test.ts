@@ -19,6 +19,8 @@ import { loadProject } from "@radical/app";
 
 const LOCKS = fileURLToPath(new URL("./fixtures/locks", import.meta.url));
 const ROOMS = fileURLToPath(new URL("./fixtures/rooms", import.meta.url));
+/** Its benchmark is on the page docs/how-to/benchmark.md. */
+const BOOKING = fileURLToPath(new URL("../../../docs/examples/booking", import.meta.url));
 const CHECKS: readonly (readonly [System, CheckRow["kind"]])[] = [
   ["radical", "replay"],
   ["radical", "strict-serializability"],
@@ -87,6 +89,16 @@ test("four systems do what the handlers say, and whoever does not is found", asy
     expect(replayPlaced(twice, module, initial, null).join()).toMatch(/instead of one/);
     const silent = histories.central.map((one) => ({ ...one, wrote: false }));
     expect(replayPlaced(silent, module, initial, null).join()).toMatch(/did not write what it should/);
+  } finally {
+    await measurement.stop();
+  }
+});
+
+test("the benchmark of the documents runs, and all systems do what its handlers say", async () => {
+  const measurement = await measured(BOOKING, { requests: 10, arrivalsPerSecond: 20, leastMs: {} });
+  try {
+    const { radical } = await measurement.histories();
+    expect(radical.length).toBeGreaterThan(0);
   } finally {
     await measurement.stop();
   }

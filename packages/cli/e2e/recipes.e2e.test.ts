@@ -2,12 +2,14 @@
  * The box office of the documents, docs/examples/tickets. Several how-to pages show its code: holds that expire, pages,
  * sessions that can be ended, mail by an outbox, and jobs by a schedule.
  */
+import { execFile } from "node:child_process";
 import { once } from "node:events";
-import { rm } from "node:fs/promises";
+import { readFile, rm } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { startTestApp, type TestApp } from "../src/testing.ts";
 import { problemsOfTypes } from "./radical-process.ts";
@@ -155,6 +157,18 @@ describe("mail", () => {
     expect((await runJobs("another secret")).status).toBe(403);
     expect(handed).toEqual([]);
   });
+});
+
+test("the command of the page about cron triggers runs the jobs, with the secret alone", async () => {
+  const page = await readFile(new URL("../../../docs/how-to/cron-triggers.md", import.meta.url), "utf8");
+  const [, command = ""] = /^(curl .*localhost:8787\/jobs .*)$/m.exec(page) ?? [];
+  const ask = async (secret: string): Promise<unknown> => {
+    const here = command.replace("localhost:8787", new URL(app.url).host);
+    const { stdout } = await promisify(execFile)("sh", ["-ec", here], { env: { ...process.env, JOB_SECRET: secret } });
+    return JSON.parse(stdout);
+  };
+  expect(await ask("wrong")).toMatchObject({ error: { code: "forbidden" } });
+  expect(await ask(SECRETS.JOB_SECRET)).toEqual({ sent: 0, deleted: 0 });
 });
 
 test("the schedule runs the same jobs", async () => {

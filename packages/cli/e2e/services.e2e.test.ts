@@ -79,8 +79,10 @@ test("a service of the Worker is called once for each task, whatever the bank do
 
 describe("failures to order", () => {
   test("a call whose answer is lost is made again, and one that is thrown is not made", async () => {
-    const charge = { throw: 0.1, lost: 0.2, slow: 5 };
-    await withApp({ serviceFaults: { charge } }, async (app) => {
+    // #region faults
+    const serviceFaults = { charge: { throw: 0.1, lost: 0.2 }, sendMail: { slow: 50 } };
+    // #endregion
+    await withApp({ serviceFaults }, async (app) => {
       const orders = Array.from({ length: 6 }, (_, n) => `p${n}`);
       for (const order of orders) await app.result("buy", { order, card: "good" });
       await Promise.all(orders.map((order) => line(`closed ${order}`)));

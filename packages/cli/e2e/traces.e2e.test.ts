@@ -1,4 +1,5 @@
 /** Spans of real locations and a real server, as a collector gets them: one trace with both halves. */
+import { readFileSync } from "node:fs";
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
@@ -7,6 +8,7 @@ import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { createProject, type RadicalDev, radicalDev, type TemporaryProject } from "./radical-process.ts";
 
 const PROJECT = fileURLToPath(new URL("../../../templates/minimal", import.meta.url));
+const PAGE = fileURLToPath(new URL("../../../docs/how-to/traces.md", import.meta.url));
 const CLIENT = "00f067aa0ba902b7";
 const SOON = { timeout: 100_000, interval: 30 };
 
@@ -84,8 +86,10 @@ beforeAll(async () => {
   });
   await new Promise<void>((resolve) => collector.listen(0, "127.0.0.1", resolve));
   const { port } = collector.address() as AddressInfo;
+  // The variable in front of the command that the page about traces shows.
+  const [, name = "", address = ""] = /^(OTEL_\w+)=(\S+) npx radical dev$/m.exec(readFileSync(PAGE, "utf8")) ?? [];
   const variables = {
-    OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
+    [name]: Object.assign(new URL(address), { port }).origin,
     OTEL_EXPORTER_OTLP_HEADERS: "api-key=of%20mine",
   };
   dev = await radicalDev(PROJECT, ["--no-watch"], variables);

@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { createViteServer } from "vitest/node";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type TestApp, startTestApp } from "../src/testing.ts";
+import { problemsOfTypes } from "./radical-process.ts";
 
 type ViteServer = Awaited<ReturnType<typeof createViteServer>>;
 
@@ -33,7 +34,7 @@ beforeAll(async () => {
     await cp(join(TEMPLATE, name), join(folder, name), { recursive: true });
   app = await startTestApp({ project: folder });
   const page = await readFile(PAGE, "utf8");
-  for (const name of ["index.html", "web/main.ts"]) {
+  for (const name of ["index.html", "web/main.ts", "web/tsconfig.json"]) {
     await mkdir(dirname(join(folder, name)), { recursive: true });
     await writeFile(join(folder, name), fileOf(page, name));
   }
@@ -76,6 +77,14 @@ test("the page's files are served, with the client that radical dev has written"
   const main = await (await fetch(`${origin}/web/main.ts`)).text();
   expect(main).toContain('from "/.radical/client.ts"');
   expect(await (await fetch(`${origin}/.radical/client.ts`)).text()).toContain("createClient");
+});
+
+test("TypeScript finds nothing in the page's script, with the page's configuration, and finds a wrong call", async () => {
+  const web = join(folder, "web");
+  expect(await problemsOfTypes(web)).toBe("");
+  await writeFile(join(web, "wrong.ts"), 'import { createClient } from "#radical";\nvoid createClient().addNot({});\n');
+  expect(await problemsOfTypes(web)).toContain("Property 'addNot' does not exist");
+  await rm(join(web, "wrong.ts"));
 });
 
 test.each([

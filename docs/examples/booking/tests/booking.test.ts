@@ -87,6 +87,15 @@ test("a repeat books nothing twice, and a cancelled room is free again", async (
 });
 // #endregion
 
+test("a location that knows the hotel books without waiting for its primary first", async () => {
+  await app.result("open", { hotel: "Metropol", rooms: 5 }, { location: "paris" });
+  await app.result("book", { hotel: "Metropol", date: "2027-05-01", guest: "ada" }, { location: "paris" });
+  // #region path
+  const wanted = { hotel: "Metropol", date: "2027-05-01", guest: "bob" };
+  expect((await app.call("book", wanted, { location: "paris" })).path).toBe("speculative");
+  // #endregion
+});
+
 // #region list
 test("hotels are listed by pages, each once, in the order of their names", async () => {
   for (const hotel of ["Cecil", "Adlon", "Bristol"])

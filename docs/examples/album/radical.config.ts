@@ -1,0 +1,1 @@
+export default { name: "album", assets: { client: "client.js" } };

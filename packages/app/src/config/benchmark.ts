@@ -58,22 +58,25 @@ export async function loadBenchmark(root: string, handlers: readonly string[]): 
     new CommandError("benchmark_invalid", words, hint, { exitCode: EXIT_USAGE });
   if ((await stat(file).catch(() => null)) === null)
     throw wrong(
-      `there is no ${BENCHMARK_FILE} in ${root}`,
-      "it says what is to be asked for: docs/how-to/benchmark.md",
+      `There is no ${BENCHMARK_FILE} in ${root}.`,
+      "It names the requests to send: docs/how-to/benchmark.md.",
     );
   let loaded: { readonly default?: unknown };
   try {
     loaded = (await import(pathToFileURL(file).href)) as typeof loaded;
   } catch (error) {
-    throw wrong(`${BENCHMARK_FILE} can't be loaded: ${messageOf(error)}`, "correct the file named above");
+    throw wrong(`${BENCHMARK_FILE} can't be loaded: ${messageOf(error)}`, "Correct the file named above.");
   }
   const benchmark = loaded.default as Partial<Benchmark> | undefined;
   if (!Array.isArray(benchmark?.requests) || benchmark.requests.length === 0)
-    throw wrong(`${BENCHMARK_FILE} has no requests`, "export default defineBenchmark({ requests: [ … ] })");
+    throw wrong(`${BENCHMARK_FILE} has no requests.`, "Write: export default defineBenchmark({ requests: [ … ] }).");
   for (const { handler, share } of benchmark.requests as readonly BenchmarkRequest[]) {
     if (!handlers.includes(handler))
-      throw wrong(`${BENCHMARK_FILE} asks for "${handler}", which is no handler`, `there are: ${handlers.join(", ")}`);
-    if (!(share > 0)) throw wrong(`the share of "${handler}" in ${BENCHMARK_FILE} is not above 0`, "give one, say 1");
+      throw wrong(
+        `${BENCHMARK_FILE} asks for "${handler}", which is not a handler.`,
+        `The handlers are: ${handlers.join(", ")}.`,
+      );
+    if (!(share > 0)) throw wrong(`The share of "${handler}" in ${BENCHMARK_FILE} is not above 0.`, "Give one, say 1.");
   }
   return benchmark as Benchmark;
 }

@@ -85,7 +85,8 @@ function encode(table: string, json: Json, types: TableTypes): Uint8Array {
   const encoded = encodeArguments([{ name: "value", type, optional: false }], types.records, { value });
   if (encoded.kind === "problem") {
     const { code, message } = encoded.problem;
-    throw new ItemProblem(`has a wrong value: ${message}${code === "unknown_argument" ? UNKNOWN_FIELD_HELP : ""}`);
+    const words = message.replace(/\.$/, "");
+    throw new ItemProblem(`has a wrong value: ${words}${code === "unknown_argument" ? UNKNOWN_FIELD_HELP : ""}`);
   }
   // A map with the one name, of which the value is the rest.
   const reader = new CborReader(encoded.bytes);

@@ -53,7 +53,7 @@ export class DynamoSealingKeys implements SealingKeyStore {
     const secret = bytes(item, "secret");
     const id = text(item, "id");
     if (secret.length !== SECRET_BYTES)
-      throw new StorageError("none", `the key ${id} in ${this.place} is not one: restore it, or delete it`);
+      throw new StorageError("none", `The key ${id} in ${this.place} is not one: restore it, or delete it.`);
     return { id, secret, createdAtMs: number(item, "created_at_ms"), neededAtMs: number(item, "needed_at_ms") };
   }
 }

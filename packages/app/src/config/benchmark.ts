@@ -1,5 +1,5 @@
 /**
- * What `radical bench` measures of an application: its file `radical.bench.ts`, as a program. Everything in it is drawn from the
+ * The file `radical.bench.ts` of an application, which says what `radical bench` measures. Everything in it is drawn from the
  * seed of the run, so that all systems get the same data and the same requests.
  */
 import { stat } from "node:fs/promises";
@@ -13,7 +13,7 @@ const BENCHMARK_FILE = "radical.bench.ts";
 export interface Benchmark {
   /** Makes the data that is there at the beginning; by default that of the seed file. Nothing of it is measured. */
   readonly prepare?: (preparation: Preparation) => void;
-  /** What clients ask for; arrivals are shared out by `share`. */
+  /** The requests of clients; arrivals are shared out by `share`. */
   readonly requests: readonly BenchmarkRequest[];
   /**
    * Requests that bring to a location what its clients will ask for, as if it had served them for long. Every location begins

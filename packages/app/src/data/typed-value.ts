@@ -9,10 +9,10 @@ import {
   type ValueType,
 } from "@radical/protocol";
 
-/** What to do about a field that the types lack: builds side by side may have other fields. */
+/** The way out for a field that the types lack: builds side by side may have other fields. */
 export const UNKNOWN_FIELD_HELP = "; --untyped writes all fields as they are";
 
-/** What is wrong with it; null: nothing. The bytes are a value. */
+/** The fault of a value for its type; null: it has none. The bytes are a value of some type. */
 export function problemOfValue(bytes: Uint8Array, type: ValueType, records: RecordTypes): string | null {
   return problem(new CborReader(bytes), type, records, "value");
 }

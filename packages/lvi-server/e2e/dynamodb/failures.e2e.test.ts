@@ -299,7 +299,7 @@ describe.skipIf(!hasDynamoDbLocal())("when DynamoDB fails", () => {
         "complete a new execution",
         cancellation("TransactionConflict"),
         "none",
-        /another transaction/,
+        /Another transaction/,
         "several",
       ));
   });

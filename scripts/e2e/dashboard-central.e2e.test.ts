@@ -154,3 +154,14 @@ test("390 pixels are enough for the table of records where central is listed", a
   })()`);
   expect(edge - right).toBeGreaterThanOrEqual(12);
 });
+
+test("390 pixels are enough for the switches of the locations where central is among them", async () => {
+  await open("Locations");
+  await page.setViewportSize({ width: 390, height: 844 });
+  await page.waitForSelector('button[aria-label^="Empty the cache of"]');
+  const over = await page.evaluate<readonly number[]>(
+    `[...document.querySelectorAll(".scroll")].map((box) => box.scrollWidth - box.clientWidth)`,
+  );
+  expect(over.length).toBeGreaterThan(0);
+  expect(Math.max(...over)).toBe(0);
+});

@@ -1266,7 +1266,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: "the number of tasks is never counted again",
     within: 150,
     isOfTasks: true,
-    edits: [value("task-count", `Infinity`)],
+    edits: [value("task-count", `true`)],
   },
   {
     name: "a task that comes while storage is asked for its lane is lost",

@@ -462,12 +462,15 @@ interface Health {
   /** Those that have not ended. */
   readonly workflows?: number | null;
   /** Left out: the server does not lead yet. */
-  readonly tasks?: {
-    readonly all: number | null;
-    readonly ready: number;
-    readonly running: number;
-    readonly delayed: number;
-  };
+  readonly tasks?: Tasks;
+}
+
+/** Tasks by their state. */
+export interface Tasks {
+  readonly all: number | null;
+  readonly ready: number;
+  readonly running: number;
+  readonly delayed: number;
 }
 
 export interface Reply {

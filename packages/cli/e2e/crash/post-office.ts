@@ -5,7 +5,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Random } from "@radical/history";
-import type { Deployment } from "./deployment.ts";
+import type { Deployment, Tasks } from "./deployment.ts";
 
 /** Pause between two calls of a client: tasks run on the one worker that all share. */
 const PAUSE_MS = 15;
@@ -126,7 +126,8 @@ export class PostOffice {
     await this.#lose(letterOf());
     await this.#recall(letterOf(), DAY_MS, this.#recalled);
     await this.#recall(letterOf(), 0, this.#perhaps);
-    this.#expectSame("tasks that are left", await this.#tasksLeft(), this.#lost);
+    const tasks = await this.#tasksAtRest();
+    this.#expectSame(`tasks that are left of ${JSON.stringify(tasks)}`, tasks?.all ?? null, this.#lost);
     const { result: wrong } = await this.#call("wrongRounds", {});
     this.#expectSame("rounds by the schedule that came again, and that did not come", wrong, [0, 0]);
 
@@ -157,16 +158,15 @@ export class PostOffice {
   }
 
   /** All that wait for nobody have ended: those that are left are dead. */
-  async #tasksLeft(): Promise<number | null> {
-    let left: number | null = null;
+  async #tasksAtRest(): Promise<Tasks | undefined> {
+    let tasks: Tasks | undefined;
     for (let poll = 0; poll < MOST_POLLS; poll++) {
-      const tasks = (await this.#deployment.load())?.tasks;
-      left = tasks?.all ?? null;
+      tasks = (await this.#deployment.load())?.tasks;
       // The task of a tick comes and goes.
-      if (tasks !== undefined && tasks.ready + tasks.running + tasks.delayed === 0 && left === this.#lost) break;
+      if (tasks !== undefined && tasks.ready + tasks.running + tasks.delayed === 0 && tasks.all === this.#lost) break;
       await sleep(POLL_MS);
     }
-    return left;
+    return tasks;
   }
 
   /** The order of the box is that of the transactions: by answers, and by the log of each sender. */

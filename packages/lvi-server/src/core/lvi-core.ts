@@ -2187,7 +2187,9 @@ export class LviCore {
         else this.#services.begin(task, this.#instant);
       }
     }
-    if (mayAsk) for (const question of this.#tasks.takeQuestions(this.#instant)) this.#askForTasks(question);
+    const isChanging = (): boolean => this.#changesTasks;
+    if (mayAsk)
+      for (const question of this.#tasks.takeQuestions(this.#instant, isChanging)) this.#askForTasks(question);
     const { nowMs } = this.#instant;
     const dueMs = Math.min(this.#tasks.wakeAtMs(this.#instant), this.#services.wakeAtMs(nowMs));
     const others = Math.min(this.#schedules.wakeAtMs, this.#workflows.wakeAtMs);

@@ -1,6 +1,7 @@
 /**
  * How many tasks there are. Storage counts them when the server starts, and memory counts what changes from then on. A change that
  * was under way meanwhile may be among those that storage has counted, or not: then storage is asked again, after a pause.
+ * A short pause is enough once nothing changes. A schedule that ticks as often as storage is asked would disturb each count else.
  *
  * Pure. Times are of the monotonic clock.
  */
@@ -12,8 +13,10 @@ export interface TaskNumbers {
   readonly deadInNoLane: number;
 }
 
-const FIRST_PAUSE_MS = 1_000;
+const FIRST_PAUSE_MS = 2_000;
+const FIRST_QUIET_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 600_000;
+const LONGEST_QUIET_PAUSE_MS = 60_000;
 const NONE: TaskNumbers = { all: 0, deadInNoLane: 0 };
 
 export class TaskCount {
@@ -22,9 +25,12 @@ export class TaskCount {
   #changed = NONE;
   #changes = 0;
   #isAsking = false;
-  /** When storage is asked, and the pause before it is asked again. Infinity: the numbers are right. */
+  /** When storage is asked whatever happens, and when it is asked if nothing is changing. Infinity: the numbers are right. */
   #atMs = -Infinity;
+  #quietAtMs = -Infinity;
+  /** The pauses before it is asked again. */
   #pauseMs = FIRST_PAUSE_MS;
+  #quietPauseMs = FIRST_QUIET_PAUSE_MS;
 
   /** Null: not counted yet. */
   get numbers(): TaskNumbers | null {
@@ -42,12 +48,13 @@ export class TaskCount {
 
   /** When storage is asked again. Infinity: not by itself. */
   wakeAtMs(nowMs: number): number {
-    return this.#atMs > nowMs ? this.#atMs : Infinity;
+    return Math.min(...[this.#quietAtMs, this.#atMs].filter((atMs) => atMs > nowMs), Infinity);
   }
 
-  /** Whether storage is to be asked now. */
-  takeQuestion(nowMs: number): boolean {
-    if (nowMs < this.#atMs || this.#isAsking) return false;
+  /** Whether storage is to be asked now. `isChanging`: a commit is under way that changes the numbers. */
+  takeQuestion(nowMs: number, isChanging: () => boolean): boolean {
+    if (this.#isAsking || nowMs < this.#quietAtMs) return false;
+    if (nowMs < this.#atMs && isChanging()) return false;
     this.#isAsking = true;
     this.#changes = 0;
     if (this.#stored !== null) this.#stored = sum(this.#stored, this.#changed);
@@ -59,9 +66,11 @@ export class TaskCount {
   answered(numbers: TaskNumbers, isChanging: boolean, nowMs: number): void {
     this.#stored = numbers;
     this.#isAsking = false;
-    const isRight = !isChanging && this.#changes === 0;
     // variant: task-count
+    const isRight = !isChanging && this.#changes === 0;
+    this.#quietAtMs = isRight ? Infinity : nowMs + this.#quietPauseMs;
     this.#atMs = isRight ? Infinity : nowMs + this.#pauseMs;
+    this.#quietPauseMs = Math.min(this.#quietPauseMs + FIRST_QUIET_PAUSE_MS, LONGEST_QUIET_PAUSE_MS);
     this.#pauseMs = Math.min(2 * this.#pauseMs, LONGEST_PAUSE_MS);
   }
 

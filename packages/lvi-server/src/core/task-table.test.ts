@@ -5,6 +5,7 @@ import { type TaskAnswer, type TaskQuestion, TaskTable, type UnderWay } from "./
 
 const NOW = { nowMs: 1_000, wallMs: 1_700_000_000_000 };
 const NOTHING: UnderWay = { inserts: () => false, changesTheNumber: false };
+const nothingChanges = (): boolean => false;
 
 function taskOf(number: number, more: Partial<Task> = {}): Task {
   return {
@@ -34,7 +35,7 @@ function asking(): { readonly table: TaskTable<object>; readonly due: TaskQuesti
     { most: 10, mostBytes: 1_000_000, page: 10, inLane: 4, laneBytes: 1_000_000 },
     () => null,
   );
-  const questions = table.takeQuestions(NOW);
+  const questions = table.takeQuestions(NOW, nothingChanges);
   const due = present(
     questions.find(({ kind }) => kind === "due"),
     "a new table asks for tasks that are due",
@@ -90,7 +91,7 @@ describe("while storage is asked for tasks", () => {
   test("an answer without the last tasks of its page does not end the search", () => {
     const { table, due } = asking();
     table.answered(due, { kind: "due", tasks: [], upTo: { dueMs: task.dueMs, id: task.id } }, NOTHING, NOW);
-    const next = table.takeQuestions(NOW);
+    const next = table.takeQuestions(NOW, nothingChanges);
     expect(next).toMatchObject([{ kind: "due", after: { dueMs: task.dueMs, id: task.id } }]);
     table.answered(next[0]!, answerOf(taskOf(2)), NOTHING, NOW);
     expect(begun(table)).toEqual([taskOf(2).id]);
@@ -166,7 +167,11 @@ describe("the arguments of tasks in lanes", () => {
   /** Answers all questions about tasks, from what storage has, until there are none. The bytes in memory at most. */
   function answerAll(table: TaskTable<object>, stored: Map<ExecutionId, Task>): number {
     let most = 0;
-    for (let questions = table.takeQuestions(NOW); questions.length > 0; questions = table.takeQuestions(NOW)) {
+    for (
+      let questions = table.takeQuestions(NOW, nothingChanges);
+      questions.length > 0;
+      questions = table.takeQuestions(NOW, nothingChanges)
+    ) {
       for (const question of questions) table.answered(question, answerTo(question, stored), NOTHING, NOW);
       most = Math.max(most, table.countsAt(NOW.nowMs).argumentBytes);
       table.assertWellFormed();
@@ -208,7 +213,7 @@ describe("the arguments of tasks in lanes", () => {
     let done = 0;
     for (let rounds = 0; stored.size > 0; rounds++) {
       expect(rounds).toBeLessThan(1_000);
-      for (const question of table.takeQuestions(NOW))
+      for (const question of table.takeQuestions(NOW, nothingChanges))
         table.answered(question, answerTo(question, stored), NOTHING, NOW);
       table.pass(NOW);
       const task = table.next(() => true, NOW);
@@ -238,7 +243,7 @@ describe("the arguments of tasks in lanes", () => {
       table.next(() => true, NOW),
       "two have their arguments",
     );
-    const [question] = table.takeQuestions(NOW);
+    const [question] = table.takeQuestions(NOW, nothingChanges);
     expect(question).toMatchObject({ kind: "tasks", tasks: [3, 4, 5].map((n) => ({ id: inLane(n).id })) });
     expect(table.find(inLane(2).id)).toMatchObject({ state: "waits" });
     // Memory does not have all of it, as if it had none of it: storage is asked.
@@ -262,12 +267,12 @@ describe("the arguments of tasks in lanes", () => {
     for (const task of stored.values()) table.added(task, NOW);
     table.pass(NOW);
     expect(table.next(() => true, NOW)).toBeNull();
-    const [question] = table.takeQuestions(NOW);
+    const [question] = table.takeQuestions(NOW, nothingChanges);
     table.hold(taken);
     table.settled(taken, null, NOW);
     table.failed(question!);
     expect(table.next(() => true, NOW)).toBeNull();
-    const [again] = table.takeQuestions(NOW);
+    const [again] = table.takeQuestions(NOW, nothingChanges);
     expect(again).toEqual({ kind: "tasks", tasks: [{ id: failed.id, lane: failed.lane }] });
     table.answered(again!, answerTo(again!, stored), NOTHING, NOW);
     expect(begun(table)).toEqual([failed.id]);
@@ -280,7 +285,7 @@ describe("the arguments of tasks in lanes", () => {
     table.added(task, NOW);
     const later = { nowMs: NOW.nowMs + 3_000, wallMs: NOW.wallMs + 3_000 };
     expect(table.next(() => true, later)).toBeNull();
-    const [question] = table.takeQuestions(later);
+    const [question] = table.takeQuestions(later, nothingChanges);
     expect(table.countsAt(later.nowMs)).toMatchObject({ ready: 1, oldestReadyMs: 3_000 });
     table.answered(question!, { kind: "tasks", tasks: [task] }, NOTHING, later);
     expect(table.countsAt(later.nowMs)).toMatchObject({ ready: 1, oldestReadyMs: 3_000 });
@@ -296,7 +301,7 @@ describe("the arguments of tasks in lanes", () => {
     table.added(inLane(1), NOW);
     table.pass(NOW);
     expect(table.next(() => true, NOW)).toBeNull();
-    const [question] = table.takeQuestions(NOW);
+    const [question] = table.takeQuestions(NOW, nothingChanges);
     table.answered(question!, { kind: "tasks", tasks: [] }, NOTHING, NOW);
     expect(begun(table)).toEqual([]);
     table.assertWellFormed();
@@ -318,7 +323,7 @@ describe("the arguments of tasks in lanes", () => {
     table.pass(NOW);
     expect(table.next(() => true, NOW)).toBe(large);
     expect(table.next(() => true, NOW)).toBeNull();
-    const [question] = table.takeQuestions(NOW);
+    const [question] = table.takeQuestions(NOW, nothingChanges);
     table.answered(question!, { kind: "tasks", tasks: [small] }, NOTHING, NOW);
     expect(table.next(() => true, NOW)).toBe(small);
     expect(table.countsAt(NOW.nowMs).argumentBytes).toBe(MiB + 9);
@@ -338,7 +343,11 @@ describe("storage is asked for some lanes at once", () => {
     // Before the lanes are known, each is asked for.
     for (const task of tasks) table.added(task, NOW);
     const lanes: string[] = [];
-    for (let questions = table.takeQuestions(NOW); questions.length > 0; questions = table.takeQuestions(NOW)) {
+    for (
+      let questions = table.takeQuestions(NOW, nothingChanges);
+      questions.length > 0;
+      questions = table.takeQuestions(NOW, nothingChanges)
+    ) {
       const asked = questions.filter((question) => question.kind === "lane");
       expect(asked.length).toBeLessThanOrEqual(16);
       lanes.push(...asked.map(({ lane }) => lane));

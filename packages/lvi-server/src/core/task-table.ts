@@ -233,8 +233,11 @@ export class TaskTable<Owner> {
 
   // ── Storage ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Questions about tasks that memory lacks, after all have begun that may. */
-  takeQuestions({ nowMs, wallMs }: Instant): readonly TaskQuestion[] {
+  /**
+   * Questions about tasks that memory lacks, after all have begun that may. `isChanging`: a commit is under way that changes the
+   * number of tasks.
+   */
+  takeQuestions({ nowMs, wallMs }: Instant, isChanging: () => boolean): readonly TaskQuestion[] {
     const questions: TaskQuestion[] = [];
     const { page } = this.#bounds;
     const due = this.#window.takeQuestion(wallMs, this.#isIdle);
@@ -246,7 +249,7 @@ export class TaskTable<Owner> {
       this.#isWalking = true;
       questions.push({ kind: "heads", after: this.#heads ?? null, limit: page });
     }
-    if (this.#count.takeQuestion(nowMs)) questions.push({ kind: "count" });
+    if (this.#count.takeQuestion(nowMs, isChanging)) questions.push({ kind: "count" });
     questions.push(...this.#laneQuestions());
     for (const question of questions) this.#asked.set(question, ++this.#order);
     const toRead = this.#ready.takeToRead();

@@ -82,7 +82,7 @@ class World {
       this.#running.add(task.id);
       this.begun.push(task.id);
     }
-    this.#asked.push(...this.#table.takeQuestions(this.now));
+    this.#asked.push(...this.#table.takeQuestions(this.now, () => false));
     const handlers = new Set([...this.stored.values()].map(({ handler }) => handler));
     assert(this.#inMemory <= this.#bounds.most + handlers.size, "memory has no more tasks than it may");
   }

@@ -14,7 +14,7 @@ const fromSource = {
 };
 const execArgv = ["--conditions=source"];
 
-// What Node compiles is kept, by content, for all test processes and those that they start: half of a start.
+// Node keeps compiled code, by content, for all test processes and those that they start: half of a start.
 process.env["NODE_COMPILE_CACHE"] ??= fileURLToPath(new URL("node_modules/.cache/node-compile", import.meta.url));
 const exclude = ["**/node_modules/**", "**/dist/**", ...(shortTier()?.leftOut ?? [])];
 /** Tells how long each file takes. */

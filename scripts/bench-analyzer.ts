@@ -1,11 +1,11 @@
 /**
  * `pnpm bench:analyzer`: how long the analysis and the build of an application of 30 handlers take, cold and after a change.
  *
- * Cold: a process that has just started, so the compiler is loaded first. Changed: one handler file gets another text,
- * in a compiler's thread that is kept, as in `radical dev`. Each figure is a median over the runs, of the wall clock
- * and of the processor time of the whole process: on a machine that does something else too, only the latter means
- * anything. What is built is measured, as it is shipped. `--cold` ends each process with its first analysis: so many more
- * pairs fit into the same time.
+ * Cold: a process that has just started, so the compiler is loaded first. Changed: one handler file gets another text, in
+ * a compiler's thread that is kept, as in `radical dev`. Each figure is a median over the runs, of the wall clock and of
+ * the processor time of the whole process. Only the latter means anything on a busy machine. The built program is
+ * measured, as it is shipped. `--cold` ends each process with its first analysis: so many more pairs fit into the same
+ * time.
  */
 import { spawnSync } from "node:child_process";
 import { existsSync, writeSync } from "node:fs";

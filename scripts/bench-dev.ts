@@ -2,9 +2,10 @@
  * `pnpm bench:dev`: how long a save takes until its build serves, in `radical dev`, after a change of one handler file. And how
  * soon `npm run dev` of a new application answers, and what it takes of memory (`dev-weight.ts`).
  *
- * From the end of writing the file to the first answer of the new build, as a client sees it over HTTP, and on the way to it
- * what `radical dev` tells. Each change gives a handler another result, so that an answer says which build it is of. What is built is
- * measured, as it is shipped. The processor time is that of `radical dev` itself; the wall clock means something on a machine that does nothing else.
+ * It lasts from the end of writing the file to the first answer of the new build, as a client sees it over HTTP. The
+ * lines of `radical dev` are the marks in between. Each change gives a handler another result, so that an answer says
+ * which build it is of. The built program is measured, as it is shipped. The processor time is that of `radical dev` itself;
+ * the wall clock means something on a machine that does nothing else.
  */
 import { spawn } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -92,7 +93,7 @@ async function measure({ write, changedFile }: Application, checkout: string, ch
       save(version);
       savedAtMs = performance.now();
       for (let question = 0; question < MAX_QUESTIONS; question++) {
-        // Whoever asks all the time slows down what is measured.
+        // Questions without a pause would slow down the build.
         if (marks.built === undefined) await new Promise((resolve) => setTimeout(resolve, 2));
         else if ((await ask()) === version) break;
       }

@@ -38,7 +38,7 @@ class Interrupted extends Error {
 
 /**
  * Our environment without what an outer `npm run` adds: its options would be taken for options of the inner npm and
- * pnpm. What describes the user's way to the registry stays.
+ * pnpm. Variables of the user's way to the registry stay.
  * @param {NodeJS.ProcessEnv} outer @returns {NodeJS.ProcessEnv}
  */
 function cleanEnvironment(outer) {
@@ -52,7 +52,7 @@ function withPath(env, folders) {
   return { ...env, PATH: [...folders, env["PATH"]].filter(Boolean).join(path.delimiter) };
 }
 
-/** What the output of npm or pnpm most likely means, and the way out. */
+/** Outputs of npm or pnpm, each with its most likely cause and the way out. */
 const REMEDIES = /** @type {const} */ ([
   [
     /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|ERR_SOCKET_TIMEOUT|META_FETCH_FAIL|error sending request|dns error|tcp connect/i,
@@ -100,7 +100,7 @@ async function setUp(label, command, args, { shownLines = 20, ...options }) {
 }
 
 /**
- * Installs the toolchain beside its final place and moves it there when it has proved to work, so that an interrupted
+ * Installs the toolchain beside its final place, and moves it there when it has proved to work. So an interrupted
  * installation is never taken for a complete one, and two at once don't disturb each other.
  * @param {NodeJS.ProcessEnv} env
  */
@@ -162,7 +162,7 @@ function discard(folder) {
   try {
     rmSync(folder, { recursive: true, force: true });
   } catch {
-    // What stays is in nobody's way, and the next installation tries again.
+    // A folder that stays is in nobody's way, and the next installation tries again.
   }
 }
 

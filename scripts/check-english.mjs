@@ -1,7 +1,7 @@
 /**
  * The rule for English of CONTRIBUTING.md, as far as a program can see it: words, openings and the length of a sentence,
- * in Markdown, in the comments of sources, and in the texts that people see: diagnostics, the help of commands, and errors. Section
- * rules in sources have one form.
+ * in Markdown, in the comments of sources, and in the texts that people see (`check-english-shown.mjs`). Section rules in sources
+ * have one form.
  *
  * Every file is held to the rule, but those of `english-debts.json`, which are older: there each has the number of its
  * findings, which may only sink. `pnpm english --write` writes the numbers that are true now.

@@ -182,6 +182,32 @@ describe("errors", () => {
     expect(found(file, source)).toEqual([`3: ${form}`, `1: ${form}`, `7: ${form}`, `8: ${form}`]);
   });
 
+  test.each([
+    ["of an argument", "protocol/src/keep.ts", 'new Problem("a_code", "a", "it is missing", `Add ${it}.`)'],
+    ["of storage", "lvi-server/src/keep.ts", 'new StorageError("none", `${it} is corrupt`)'],
+    ["of keys", "lvi-server/src/keep.ts", 'new KeysError("there is no key.")'],
+    ["of a registry of images", "deploy/src/keep.ts", 'new RegistryError("it has no image", true)'],
+    ["as the answer of a service", "runtime/src/keep.ts", '{ kind: "failed", code: "a_code", message: "it failed" }'],
+    ["in the log of a server", "lvi-server/src/keep.ts", 'this.#log.warn("an_event", { reason: "it failed" })'],
+    ["in the log of a location", "runtime/src/keep.ts", 'consoleLog({ event: "an_event", message: "it failed" })'],
+    ["as a warning of a location", "runtime/src/keep.ts", 'warn("an_event", `${it} failed`)'],
+  ])("%s", (_, name, expression) => {
+    expect(found(`packages/${name}`, `\nthrow (${expression});`)).toEqual([`2: ${form}`]);
+  });
+
+  test("through methods and constants that are functions, also from within other functions", () => {
+    const source = [
+      "class Core {",
+      "  #refuse(id: Id, message: string) { this.reply(() => ({ kind: 'refused', code: 'busy', message })); }",
+      "  tell(reason: string) { this.#log.error('an_event', { reason }); }",
+      '  step() { this.#refuse(id, "storage is away"); other.tell("no text"); this.tell("it ended"); }',
+      "}",
+      'const wrong = (words: string) => new CommandError("a_code", words, "Mend it.");',
+      'throw wrong("it is wrong");',
+    ].join("\n");
+    expect(found(file, source)).toEqual([`4: ${form}`, `4: ${form}`, `7: ${form}`]);
+  });
+
   test("are held to the words and the length of sentences", () => {
     const error = (text: string): string => `new CommandError("a", "${text}", "Run it again.")`;
     expect(found(file, error("The text is no number."))).toEqual(['1: write "is not a", or "has no"']);
@@ -194,11 +220,58 @@ describe("errors", () => {
       'new CommandError("a_code", `${name} failed: ${cause}`, "Install it: npm install wrangler")',
       'new CommandError("a_code", "--port names a port.", "wrangler shows it. radical dev takes any other one.")',
       'new CommandError("a_code", message, hint, { exitCode: 2 })',
+      'context.addIssue({ code: "custom", message: "a list of names" })',
+      'log.warn("shedding", { reason: "event_loop" })',
+      'log.warn("an_event", { handler: "it failed" })',
       'new Error("the answer lacks a field")',
       'log("it", "is", "started")',
     ].join(";\n");
     expect(found(file, right)).toEqual([]);
     expect(found("packages/analyzer/src/testing/a.ts", 'new CommandError("a", "it failed", "so")')).toEqual([]);
+  });
+});
+
+describe("the plan of a deployment", () => {
+  const file = "packages/deploy/src/keep.ts";
+
+  test.each([
+    [
+      "a change with the sign of a sentence",
+      '{ kind: "make", what: `table ${name}.`, detail: "" }',
+      "end a phrase without a full stop",
+    ],
+    ["a reason that names nothing", 'make({ what, detail: isA ? "whoever asks" : "new" })', "name the thing"],
+    ["a title", '{ title: "Upload it.", half: "edge" }', "end a phrase without a full stop"],
+    [
+      "what stands after a failure",
+      '{ ifFailed: "nothing was changed" }',
+      "begin with a capital, and end with a full stop",
+    ],
+  ])("%s", (_, expression, words) => {
+    expect(found(file, `const a = (${expression});`)).toEqual([`1: ${words}`]);
+  });
+
+  test("through the functions that make a change", () => {
+    const make = 'const make = (what: string, detail: string): Change => ({ kind: "make", what, detail });';
+    expect(found(file, `${make}\nmake("table users", "whoever asks");`)).toEqual(["2: name the thing"]);
+  });
+
+  test("nothing: phrases that are right, and other objects", () => {
+    const right = '{ title: "KV namespace", half: "edge", ifFailed: "It is as before." }, { what: "a.", title: "b." }';
+    expect(found(file, `const a = [${right}, { what: "table users", detail: "for its items; kept" }];`)).toEqual([]);
+  });
+});
+
+describe("lines of radical dev", () => {
+  const source = 'const a = [`built ${n} handlers.`, "whoever asks", `${a} is no file`, "event", "a.b", `no faults`];';
+
+  test("are phrases, wherever they stand in their file", () => {
+    expect(found("packages/cli/src/dev/dev-lines.ts", source)).toEqual([
+      "1: name the thing",
+      '1: write "is not a", or "has no"',
+      "1: end a phrase without a full stop",
+    ]);
+    expect(found("packages/cli/src/dev/builder.ts", source)).toEqual([]);
   });
 });
 

@@ -1,5 +1,5 @@
 /**
- * Who may know whom: the import rules of ARCHITECTURE.md, checked on the real imports of every source file.
+ * The import rules of ARCHITECTURE.md, checked on the real imports of every source file.
  *
  * A file belongs to its package (packages/<name>), and inside it to the pure core (src/core, or the whole package)
  * or not. Tests (`*.test.ts`, their support in src/testing, everything under e2e/) may import any library, and the
@@ -96,7 +96,7 @@ const LAZY = {
 /** The package that Workers do not import, and its part for them. */
 const WORKER_PART = { of: "@radical/app", part: "@radical/app/workers" };
 
-/** What a src/core folder may import, and from these packages only the types. */
+/** The packages that a src/core folder may import, and those of which it may import only the types. */
 const CORE = { workspace: ["protocol", "wasm-host"], typesOnly: ["wasm-host"] };
 
 /** The folder of the analyzer in which one single file may import the AssemblyScript compiler. */

@@ -1,6 +1,6 @@
 /**
- * Runs a command so that nothing outlives us: each child leads its own process group, every signal that we get goes to
- * that group exactly once, and we end only after the whole group has. If we are killed, the group is ended too.
+ * Runs a command so that nothing outlives us. Each child leads its own process group, which gets every signal that we get
+ * exactly once. We end only after the whole group has. If we are killed, the group is ended too.
  *
  * Plain JavaScript for Node 20: bootstrap.mjs runs on whatever Node is there.
  */
@@ -86,7 +86,7 @@ async function endOf(child, capture, passedOn) {
     });
     if (passedOn.length > 0) await groupEnded(child.pid);
     signalGroup(child.pid, "SIGKILL");
-    // The last output may still be in the pipe; a process that left the group may hold the pipe for ever.
+    // The last output may still be in the pipe; a process that left the group may hold the pipe forever.
     if (capture !== undefined) await Promise.race([closed, sleep(1000, undefined, { ref: false })]);
     return { code, output, interruptedBy: passedOn[0] ?? null };
   } finally {

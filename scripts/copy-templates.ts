@@ -1,6 +1,6 @@
 /**
- * Copies the templates into create-radical-app before it is packed (its `prepack`), as the scaffolder reads them:
- * with versions in place of the workspace's links, and with names that a package can hold.
+ * Copies the templates into create-radical-app before it is packed (its `prepack`), as the scaffolder reads them. They
+ * have versions in place of the workspace's links, and names that a package can hold.
  */
 import { cpSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -17,7 +17,7 @@ const SCAFFOLDER = join(ROOT, "packages/create-radical-app");
 const FROM = join(ROOT, "templates");
 const TO = join(SCAFFOLDER, "templates");
 
-/** What tools leave in a template's folder. */
+/** Names that tools leave in a template's folder. */
 const LEFT_OUT = new Set(["node_modules", "dist", ".radical", "client.js"]);
 
 const { version = "" } = readPackage(SCAFFOLDER);

@@ -1,7 +1,7 @@
 /**
- * The demonstration, `npm run demo`: packs the packages, scaffolds the social template from the tarballs into a
- * temporary folder, starts it with five locations, drives real traffic through it and prints what came of it. Then it
- * keeps running; `--once` ends it.
+ * The demonstration, `npm run demo`. It packs the packages, and scaffolds the social template from the tarballs into a
+ * temporary folder. It starts it with five locations, sends real traffic and prints the results. Then it keeps running;
+ * `--once` ends it.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";

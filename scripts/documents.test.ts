@@ -1,5 +1,5 @@
 /**
- * What the documents at the root name must exist: paths in backticks, links, scripts of package.json. And the
+ * Paths in backticks, links and scripts of package.json that the documents at the root name must exist. And the
  * specification is complete.
  */
 import { existsSync, readFileSync } from "node:fs";

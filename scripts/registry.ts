@@ -1,6 +1,6 @@
 /**
- * A package registry on this machine that has the packages of a folder of tarballs, and sends whoever asks for others on to the
- * registry that is configured: what a user gets when these are published.
+ * A package registry on this machine that has the packages of a folder of tarballs. It sends requests for others on to
+ * the configured registry. So a user sees the packages as if they were published.
  */
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";

@@ -1,6 +1,6 @@
 /**
- * The traffic of the demonstration: real requests at every location, and the same requests by a client as far away to
- * a Worker beside the primary, the baseline.
+ * The traffic of the demonstration: real requests at every location, and the same requests to the baseline. That is a
+ * Worker beside the primary, as far from its client.
  */
 import { Agent, request } from "node:http";
 import type { Location } from "../../packages/cli/src/index.ts";
@@ -103,8 +103,8 @@ function neighboursOf({ home }: Person, people: readonly Person[]): readonly Per
 }
 
 /**
- * All locations at once do what is quick, first with Radical and then at the baseline; logins, which keep a CPU busy,
- * come one after the other, because all locations share the CPUs of this machine.
+ * Quick requests come from all locations at once, first with Radical and then at the baseline. Logins keep a CPU busy,
+ * and all locations share those of this machine. So they come one after the other.
  */
 async function measure(
   { sites, rounds, onProgress, signal }: WorkloadOptions,

@@ -92,7 +92,7 @@ describe("a page with parts", () => {
 });
 
 test("the configuration's page has the fields that the command knows", () => {
-  /** What the check of the configuration says that the fields of `object` are. */
+  /** The fields of `object` that the check of the configuration knows. */
   const known = (config: object, object: string): readonly string[] => {
     const words = new RegExp(`: ${object}nonsense is not a field; the fields are (.*)$`, "m");
     try {

@@ -9,9 +9,9 @@ interface Limit {
   /** The constants: one, or several that are said one after the other. */
   readonly from: string;
   readonly unit: Unit;
-  /** What it is of, after the number. */
+  /** The unit or thing, after the number. */
   readonly of?: string;
-  /** What happens at the limit. */
+  /** The consequence at the limit. */
   readonly atLimit: string;
 }
 

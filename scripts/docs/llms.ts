@@ -1,6 +1,6 @@
 /**
- * What programs read that write code with Radical: `llms.txt`, all pages with what each is about, and `llms-full.txt`,
- * the text of those that tell how Radical is used.
+ * Texts for programs that write code with Radical. `llms.txt` lists all pages with their subjects. `llms-full.txt` has
+ * the text of the pages that tell how Radical is used.
  */
 import { titleOf } from "./markdown.ts";
 import { type Section, pagesUnder, readPage } from "./pages.ts";

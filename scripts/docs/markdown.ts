@@ -1,4 +1,4 @@
-/** What the checks of the documents read off a page of Markdown: headings with their anchors, and links. */
+/** Reads a page of Markdown for the checks of the documents: headings with their anchors, and links. */
 
 export interface Link {
   readonly line: number;

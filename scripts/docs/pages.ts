@@ -128,7 +128,7 @@ export function sections(): readonly Section[] {
   return found;
 }
 
-/** What the site calls a page: a folder's README is its index. */
+/** The name of a page on the site: a folder's README is its index. */
 export function siteFile(page: string): string {
   return page.replace(/(^|\/)README\.md$/, "$1index.md");
 }

@@ -19,7 +19,7 @@ interface Workflow {
   >;
 }
 
-/** What of these commands is not there. */
+/** The parts of these commands that do not exist. */
 function unknownCommands(commands: readonly string[], project: string): readonly string[] {
   const { scripts } = JSON.parse(readFileSync(path.join(project, "package.json"), "utf8")) as {
     readonly scripts: Readonly<Record<string, string>>;

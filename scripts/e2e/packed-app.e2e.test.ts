@@ -32,7 +32,7 @@ interface SocialClient {
 
 let folder: string;
 let scaffolder: Scaffolder;
-/** What the quickstart has made and installed. */
+/** The application that the quickstart has made and installed. */
 let installed: string;
 /** An application of another template, with what was installed there. */
 let app: string;
@@ -205,7 +205,7 @@ test("the tarballs hold what is needed and nothing of the workspace", async () =
     [...FILES, ".git", "bench-accounts.ts", "page", "public", "radical.bench.ts", "seed.ndjson", "src"].toSorted(),
   );
   const text = await readFile(join(app, "package.json"), "utf8");
-  // What is there is what it would install.
+  // The packages that are there are those that it would install.
   expect(dependenciesOf(text)).toEqual(dependenciesOf(await readFile(join(installed, "package.json"), "utf8")));
   await rename(join(installed, "node_modules"), join(app, "node_modules"));
   expect(text).not.toContain("workspace:");
@@ -312,7 +312,7 @@ test("the scaffolder: refuses folders with content and bad names, asks nothing w
   const create = async (
     ...args: readonly string[]
   ): Promise<{ readonly code: number | null; readonly output: string }> => {
-    // stdin stays open and silent: a prompt would wait for ever.
+    // stdin stays open and silent: a prompt would wait forever.
     const child = spawn(scaffolder.command, args, {
       cwd: folder,
       env: userEnvironment(),

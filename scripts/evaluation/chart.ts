@@ -1,10 +1,11 @@
 /**
- * Charts as SVG, without a browser: bars with whiskers, lines, and stacked bars, several panels in one picture under one legend. The same
- * chart gives the same bytes. Colours are Okabe and Ito's, which people tell apart who see colours differently; they follow the reader's light or
- * dark, and the paper is part of the picture, so that it can be read wherever it is shown. What a picture says is in its description, too.
+ * Charts as SVG, without a browser: bars with whiskers, lines, and stacked bars, several panels in one picture under one
+ * legend. The same chart gives the same bytes. Colours are Okabe and Ito's, which people with another sense of colour
+ * tell apart. They follow the reader's light or dark. The paper is part of the picture, so that it can be read anywhere.
+ * The description has the content of the picture, too.
  */
 
-/** What has a colour: its name in the legend, and its place in {@link COLOURS}. */
+/** A thing that has a colour: its name in the legend, and its place in {@link COLOURS}. */
 export interface Series {
   readonly name: string;
   readonly colour: number;
@@ -19,7 +20,7 @@ export interface Axis {
   /** Where it begins and ends, if not by the data. */
   readonly from?: number;
   readonly to?: number;
-  /** What is written at these places, instead of numbers that are chosen by the scale. */
+  /** The words at these places, instead of numbers that are chosen by the scale. */
   readonly ticks?: readonly number[];
 }
 
@@ -71,7 +72,7 @@ export type Panel = BarPanel | LinePanel | StackPanel;
 
 export interface Chart {
   readonly title: string;
-  /** What it shows, in words, for who does not see it. */
+  /** The content in words, for people who do not see it. */
   readonly description: string;
   readonly legend: readonly Series[];
   /** In the legend beside the series: what the dashed line across a category, and a whisker, are. */

@@ -1,4 +1,4 @@
-/** What the applications would cost, by the operations that the runs have counted. */
+/** The cost of the applications, by the operations that the runs have counted. */
 import type { BenchmarkResult, WorkloadRun } from "../../packages/bench/src/result.ts";
 import {
   carried,
@@ -24,7 +24,10 @@ const WRITE_UNIT_BYTES = 1_024;
 /** The intent with its entry in the index, its end in the transaction, and the removal of the entry. */
 const UNITS_OF_INTENT = 5;
 
-/** Of what a run does not count. The most that it can be where there is such a bound, else what the servers' own benchmarks say. */
+/**
+ * Assumptions about things that a run does not count: the bound of each where there is one, else a figure of the servers'
+ * own benchmarks.
+ */
 const ASSUMED = {
   /** Beside the handler: of the location's Worker, with *f^rw*, and of a Worker near storage. */
   locationMs: 2,
@@ -158,7 +161,7 @@ function requestsOf(
   };
 }
 
-/** What f takes in the mean of the mix. */
+/** The time of f in the mean of the mix. */
 function handlerMs({ executionTimes }: BenchmarkResult, { run }: WorkloadRun): number {
   const own = executionTimes.filter((row) => row.run === run);
   return own.reduce((sum, { share, f }) => sum + share * (f.meanMs ?? 0), 0);

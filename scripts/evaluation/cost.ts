@@ -1,10 +1,11 @@
 /**
- * What a month costs, from what one request takes and the list prices: Radical beside three ways to run the same application near its
- * data. Everything that both sides pay alike for, logs say, is left out; what is assumed stands in {@link ASSUMPTIONS}.
+ * The cost of a month, from the operations of one request and the list prices. Radical stands beside three ways to run
+ * the same application near its data. Everything that both sides pay alike for, logs say, is left out; what is assumed
+ * stands in {@link ASSUMPTIONS}.
  */
 import { HOURS, MACHINE_TYPES, type MachineType, PRICES, type PriceName } from "./prices.ts";
 
-/** What one request takes of Radical, on the average of a mix. */
+/** The operations of one request with Radical, on the average of a mix. */
 export interface RadicalRequest {
   /** Of a location's processor: handler, *f^rw*, and the location's own work. */
   readonly locationCpuMs: number;
@@ -19,16 +20,16 @@ export interface RadicalRequest {
   readonly primaryBytes: number;
 }
 
-/** What it takes of an application near its data. */
+/** The operations of one request near the data. */
 export interface CentralRequest {
   readonly cpuMs: number;
   /** For which it waits for storage, too. */
   readonly storageMs: number;
   readonly readUnits: number;
   readonly writeUnits: number;
-  /** Of items that it reads, which leave AWS if the application runs elsewhere. */
+  /** Bytes of items that it reads, which leave AWS if the application runs elsewhere. */
   readonly storageBytes: number;
-  /** Of its answer to the client. */
+  /** Bytes of its answer to the client. */
   readonly answerBytes: number;
 }
 
@@ -67,7 +68,7 @@ const DISK_GB = 8;
 const PRIMARY_MEMORY_GB = 2;
 const CACHED_GB_PER_LOCATION = 0.5;
 
-/** What is assumed beside the measured counts, in the words of the page. */
+/** The assumptions beside the measured counts, in the words of the page. */
 export const ASSUMPTIONS: readonly string[] = [
   "The load is even over the month, and over the locations.",
   `A location's cache is one Durable Object, awake all month; one more for each ${OBJECT_CALLS_PER_SECOND.toLocaleString("en")} calls a second. It is full: ${CACHED_GB_PER_LOCATION} GB.`,

@@ -1,4 +1,4 @@
-/** What is made of results: verdicts, tables and pictures, of results that are made up, and that the committed ones are shown as they are. */
+/** Verdicts, tables and pictures of made-up results are right, and the committed results are shown as they are. */
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -44,8 +44,9 @@ describe("verdicts", () => {
       "f^rw at the median: 0.040 ms (social, login)",
       // Of 6.44 ms, in the native profile.
       "f^rw of f, where f takes over 5 ms: 0.62 % (hotel, search)",
-      // 2,500 requests a second, provisioned. Lambda: 6,779 for reads, 170 for writes, 2,356 of traffic, 4.50 stored. Radical: 1,009 for
-      // calls of caches, 16 awake, 106 and 936 for rows, 37 for the primary, 163 for reads, 339 for writes, 405 of traffic, 4.50 stored.
+      // 2,500 requests a second, provisioned. Lambda: 6,779 for reads, 170 for writes, 2,356 of traffic, 4.50 stored.
+      // Radical: 1,009 for calls of caches, 16 awake, 106 and 936 for rows, 37 for the primary. Then 163 for reads, 339
+      // for writes, 405 of traffic, 4.50 stored.
       "infrastructure beside central on Lambda, at the paper's 50,000 reads a second: 0.33 × (forum)",
     ]);
   });
@@ -129,8 +130,8 @@ describe("costs", () => {
     expect(social!.central).toMatchObject({ readUnits: 20, writeUnits: 0.1 });
     expect(social!.radical.writeUnits).toBeCloseTo(0.02 * 5 + 0.05 * 2, 9);
     expect(social!.paperRate?.requestsPerSecond).toBe(2_500);
-    // 60 of 2,500 ran near storage; handlers take 1.03 times 4.96 ms in the mean of the mix, which is (213 × 0.095 + 106 × 0.005 +
-    // 16 × 0.005 + 120 × 0.8 + 124 × 0.095) × 0.04.
+    // 60 of 2,500 ran near storage. Handlers take 1.03 times 4.96 ms in the mean of the mix. It is `(213 × 0.095 + 106 ×
+    // 0.005 + 16 × 0.005 + 120 × 0.8 + 124 × 0.095) × 0.04`.
     const f = 1.03 * 0.04 * (213 * 0.095 + 106 * 0.005 + 16 * 0.005 + 120 * 0.8 + 124 * 0.095);
     const { radical, central } = social!;
     expect(radical.locationCpuMs).toBeCloseTo(f + 2, 9);

@@ -137,8 +137,8 @@ interface Category {
 }
 
 /**
- * Bars of the systems for each category, `ideal` as the line across them. `edge-direct` is in tables only, but for a handler that
- * reads one item: with tens of round trips it takes so long that nothing could be told of the others.
+ * Bars of the systems for each category, `ideal` as the line across them. `edge-direct` is in tables only, but for a
+ * handler that reads one item. With tens of round trips it takes so long that the other bars would be too short.
  */
 function systemBars(
   result: BenchmarkResult,
@@ -383,7 +383,7 @@ function lineChart(
 
 // ── Phases ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** The parts of a request, one after the other. What they leave of the total is the rest of the Worker's own work. */
+/** The parts of a request, one after the other. The rest of the total is the Worker's own work. */
 const OF_REQUEST: Readonly<Record<Path, readonly Phase[]>> = {
   speculative: ["queueMs", "frontMs", "rwMs", "cacheMs", "fMs", "waitMs"],
   leased: ["queueMs", "frontMs", "rwMs", "cacheMs", "fMs"],
@@ -483,7 +483,7 @@ function partOf(row: PhaseRow, phase: Phase): Parts[number] {
   return { series: PHASE_NAMES[phase]!, value: meanOf(row, phase) };
 }
 
-/** What a phase takes in the mean of all requests of the row, those without it included. */
+/** The mean time of a phase over all requests of the row, those without it included. */
 function meanOf({ phases: of, samples: all }: PhaseRow, phase: Phase): number {
   const { meanMs, samples } = of[phase] ?? { meanMs: null, samples: 0 };
   return meanMs === null ? 0 : (meanMs * samples) / all;

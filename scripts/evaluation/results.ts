@@ -17,7 +17,7 @@ export const RESULTS_FOLDER = path.resolve(import.meta.dirname, "../../benchmark
 
 export type Results = Readonly<Partial<Record<Experiment, BenchmarkResult>>>;
 
-/** What there is of the experiments. Throws for a file of another format or name. */
+/** The results of the experiments that were run. Throws for a file of another format or name. */
 export function readResults(folder: string): Results {
   const read = EXPERIMENTS.flatMap((experiment) => {
     const file = path.join(folder, `${experiment}.json`);

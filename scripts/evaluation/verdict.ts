@@ -1,4 +1,4 @@
-/** What must come out, and whether it did: worked out from the results, never written by hand. */
+/** The expected results, and whether they came out: worked out from the results, never written by hand. */
 import type { BenchmarkResult, WorkloadRun } from "../../packages/bench/src/result.ts";
 import { costOf } from "./cost-of-results.ts";
 import { handlerRuns, labelOf, type Results, rowOf, workloadRuns } from "./results.ts";
@@ -8,7 +8,7 @@ export interface Verdict {
   readonly wanted: string;
   /** The worst, with its unit. */
   readonly found: string;
-  /** Of which application, handler, location. */
+  /** The application, handler and location. */
   readonly where: string;
   /** Null: not measured. */
   readonly met: boolean | null;

@@ -1,4 +1,4 @@
-/** What `radical bench` asks of the project boards: people look at the boards of their teams, and work on cards. */
+/** The requests of `radical bench` to the project boards: people look at the boards of their teams, and work on cards. */
 import { type Draw, defineBenchmark } from "@radical/cli";
 import { personOf, sessionOf, stored } from "./bench-accounts.ts";
 

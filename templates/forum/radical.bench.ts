@@ -1,5 +1,5 @@
 /**
- * What `radical bench` asks of the forum: nearly everybody reads, mostly the stories that everybody reads. Mix as told by
+ * The requests of `radical bench` to the forum: nearly everybody reads, mostly the stories that everybody reads. Mix as told by
  * lobste.rs.
  */
 import { type Draw, defineBenchmark } from "@radical/cli";

@@ -1,6 +1,6 @@
 /**
- * What `radical bench` asks of the hotels, with the mix of the benchmark suite that they come from: people search and are
- * recommended something, hardly anybody books; all hotels and guests are as likely.
+ * The requests of `radical bench` to the hotels, with the mix of the benchmark suite that they come from. People search
+ * and are recommended something, and hardly anybody books. All hotels and guests are as likely.
  */
 import { type Draw, defineBenchmark } from "@radical/cli";
 import { newSession, PASSWORD, passwordHash, sessionOf, stored } from "./bench-accounts.ts";

@@ -1,4 +1,4 @@
-/** What `radical bench` asks of the image board: people look for tags, look at images, and now and then say something. */
+/** The requests of `radical bench` to the image board: people look for tags, look at images, and now and then say something. */
 import { type Draw, defineBenchmark } from "@radical/cli";
 import { sessionOf, stored } from "./bench-accounts.ts";
 

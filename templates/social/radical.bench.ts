@@ -1,6 +1,6 @@
 /**
- * What `radical bench` asks of the social network: a few popular people, and many whom hardly anybody knows. Everybody's time
- * goes into reading.
+ * The requests of `radical bench` to the social network: a few popular people, and many whom hardly anybody knows.
+ * Everybody's time goes into reading.
  */
 import { type Draw, defineBenchmark } from "@radical/cli";
 import { newSession, PASSWORD, passwordHash, personOf, sessionOf, stored } from "./bench-accounts.ts";

@@ -18,7 +18,7 @@ const CONTENT: ModuleContent = {
 const STANDBY = { status: 503, body: { error: { code: "not_leading", message: "waits for the leadership" } } };
 const NOT_FOUND = { status: 404, body: { error: { code: "not_found", message: "no such module" } } };
 const REFUSES = { status: 401, body: { error: { code: "unauthorized", message: "no such key" } } };
-/** What stands in front of a server that is away. */
+/** The answer of a gateway in front of a server that is away. */
 const GATEWAY = { status: 502, body: {} };
 const LISTS = { status: 200, body: { modules: [{ pending: 2 }, { pending: 3 }] } };
 /** Nobody listens there. */

@@ -1,4 +1,4 @@
-/** What `radical deploy` and its companions ask the primary, by signed requests to its administrative addresses. */
+/** The questions of `radical deploy` and its companions to the primary: signed requests to its administrative addresses. */
 import {
   INDEXES_PATH,
   type IndexList,
@@ -204,7 +204,7 @@ async function askLeader(
       return await askPrimary({ url, ...of }, method, path, body);
     } catch (error) {
       if (!(error instanceof PrimaryError) || !isOfThisServer(error)) throw error;
-      // What one that answers says tells more.
+      // The words of a server that answers tell more.
       if (failure === null || failure.failure === "primary_not_reached") failure = error;
     }
   }

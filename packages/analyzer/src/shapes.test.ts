@@ -443,7 +443,7 @@ describe("unions of texts", () => {
     expect(call(built, items, "hold", { label: "a" }).result).toBe("held");
     expect(valueToJson([...items.values()][0]!)).toBe('{"label":"a","status":"held","before":["broken","free"]}');
     expect(() => call(built, items, "put", { label: "a", status: "lost" })).toThrow(
-      '"status" must be one of "free", "held", "sold", not "lost"',
+      '"status" must be one of "free", "held", "sold", not "lost".',
     );
     expect(() => call(built, items, "put", { label: "a", status: "free", before: ["x"] })).toThrow('"before[0]"');
   });

@@ -70,11 +70,11 @@ describe("tuples between clients, handlers and storage", () => {
     };
     const by = ["free", 1.5];
     expect(problem(["a", 7], by)).toBeNull();
-    expect(problem(["a"], by)).toBe('"place" must have 2 values, not 1');
-    expect(problem(["a", 7, 8], by)).toBe('"place" must have 2 values, not 3');
-    expect(problem(["a", "b"], by)).toBe('"place[1]" must be of type i32, not a string');
-    expect(problem({}, by)).toBe('"place" must be of type [string, i32], not an object');
-    expect(problem(["a", 7], ["lost", 1])).toBe('"by[0]" must be one of "free", "held", not "lost"');
+    expect(problem(["a"], by)).toBe('"place" must have 2 values, not 1.');
+    expect(problem(["a", 7, 8], by)).toBe('"place" must have 2 values, not 3.');
+    expect(problem(["a", "b"], by)).toBe('"place[1]" must be of type i32, not a string.');
+    expect(problem({}, by)).toBe('"place" must be of type [string, i32], not an object.');
+    expect(problem(["a", 7], ["lost", 1])).toBe('"by[0]" must be one of "free", "held", not "lost".');
     expect(result(application, "computed", { text: "lost" })).toMatch(/expected "free" or "held", found another text/);
   });
 

@@ -71,7 +71,7 @@ const packages = Object.keys(metafile.inputs).flatMap(
   (input) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(input)?.[0] ?? [],
 );
 for (const folder of new Set([...packages, dirname(BINARYEN)])) copyLicense(folder);
-// What is the same stays in place for those who are reading it.
+// An equal folder stays in place for programs that are reading it.
 if (contentOf(TARGET) === contentOf(FOLDER)) {
   rmSync(FOLDER, { recursive: true });
 } else {

@@ -16,7 +16,7 @@ export class CommandError extends Error {
   override readonly name = "CommandError";
   /** Permanent and machine-readable, in snake_case. */
   readonly code: string;
-  /** What to do, in the user's terms. */
+  /** The way out, in the user's terms. */
   readonly hint: string;
   readonly exitCode: typeof EXIT_FAILED | typeof EXIT_USAGE | typeof EXIT_FALLBACK;
 

@@ -7,9 +7,9 @@ export function isLoopbackName(name: string): boolean {
 }
 
 /**
- * Whether a request with this `Host` header was meant for a server that listens on `listensOn`. A page of the web can have a
- * name of its own point to this machine, and then its scripts read what is answered; but its name stays in the header, which
- * scripts can't set.
+ * Whether a request with this `Host` header was meant for a server that listens on `listensOn`. A page of the web can
+ * have a name of its own point to this machine, and then its scripts read the answers. But its name stays in the header,
+ * which scripts can't set.
  */
 export function isMeantFor(listensOn: string, hostHeader: string): boolean {
   const name = nameIn(hostHeader);

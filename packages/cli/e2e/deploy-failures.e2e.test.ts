@@ -55,7 +55,7 @@ import { createProject, type TemporaryProject } from "./radical-process.ts";
 const TARGET = targetOf("shop", "production");
 const WORKER = TARGET.name;
 const NEW_SERVES = "The new version serves.";
-const STILL_SERVES = "What served before goes on serving.";
+const STILL_SERVES = "The version that served before goes on serving.";
 
 /** A server that is asked, and may fail as the fake of Cloudflare does. */
 interface Asked {
@@ -367,7 +367,7 @@ const primaryAtAws: Operation = {
     });
     return planSteps(half.steps);
   },
-  maySay: /^What served before goes on serving\. (?:Machines that serve|The machines are there)/,
+  maySay: /^The version that served before goes on serving\. (?:Machines that serve|The machines are there)/,
   module: null,
   check: () => {
     const { tunnels } = primaryNames(TARGET);

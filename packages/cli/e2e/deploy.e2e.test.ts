@@ -360,7 +360,7 @@ describe("radical deploy", () => {
       if (signal === "SIGINT") {
         expect(told).toContain("Stopping: the step under way is given up.");
         expect(told).toMatch(
-          /stopped during "Upload the Worker"\. Done before: module\. What served before goes on serving\./,
+          /stopped during "Upload the Worker"\. Done before: module\. The version that served before goes on serving\./,
         );
         expect(told).toContain(`run \`radical deploy --yes --project ${project.folder}\` to go on`);
       }

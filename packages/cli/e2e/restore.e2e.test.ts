@@ -158,7 +158,7 @@ test(
       };
       const [atCopy, atEnd] = [epochOf(copy), epochOf(deployment.file)];
       const broken = await radical(["restore", "--from", `${deployment.file}-wal`, "--yes", ...storage]);
-      expect(broken.stdout).toContain("is no whole copy");
+      expect(broken.stdout).toContain("is not a whole copy");
       expect(epochOf(deployment.file)).toBe(atEnd);
       const restored = succeeded(await radical(["restore", "--from", copy, "--yes", ...storage]));
       expect(restored).toMatchObject({ epoch: expect.any(Number) as number });

@@ -48,7 +48,7 @@ export interface ScaffoldOptions {
   readonly templates?: string;
 }
 
-/** What a folder may hold and still count as empty. */
+/** Names that a folder may hold and still count as empty. */
 const IGNORED = new Set([".git", ".DS_Store"]);
 
 /** Why an application can't be made in `directory`, or null. */

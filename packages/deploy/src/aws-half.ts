@@ -74,7 +74,7 @@ const LEADS_ATTEMPTS = 60;
 const LEADS_WAIT_MS = 3_000;
 /** Of no module: whoever answers that it is not there leads. */
 const NO_MODULE = "0".repeat(64) as ModuleHash;
-const STILL_SERVES = "What served before goes on serving.";
+const STILL_SERVES = "The version that served before goes on serving.";
 
 export function awsHalf(context: AwsHalfContext): PrimaryHalf {
   const { target, deployment, access, api, account, wrangler } = context;
@@ -161,7 +161,7 @@ export function awsHalf(context: AwsHalfContext): PrimaryHalf {
     name: "primary",
     title: "Machines, tables and secrets at AWS",
     half: "primary",
-    ifFailed: `${STILL_SERVES} Machines that serve are replaced one after the other; a change that is under way goes on at AWS, and one that fails is rolled back there.`,
+    ifFailed: `${STILL_SERVES} Machines that serve are replaced one after the other, and a change that is under way goes on at AWS. AWS rolls back one that fails.`,
     plan: async () => {
       plan = await deployment.plan();
       state = await deployment.state();
@@ -221,7 +221,7 @@ export function awsHalf(context: AwsHalfContext): PrimaryHalf {
       observability: { enabled: true },
       vpc_services: NODES.map((node) => ({ binding: bindingOf(node), service_id: services[node] })),
     };
-    return { config, code, message: `relay ${sha256(JSON.stringify([config, code])).slice(0, 32)}` };
+    return { config, code, message: relayMessage(config, code) };
   };
   /** An upload that was broken off may have left it without its name. */
   const isRelayThere = async (message: string): Promise<boolean> => {
@@ -308,7 +308,7 @@ export function awsHalf(context: AwsHalfContext): PrimaryHalf {
   };
 }
 
-/** Account and region of a primary that {@link awsDescription} describes; null: it is no primary at AWS. */
+/** Account and region of a primary that {@link awsDescription} describes; null: it describes another one. */
 export function awsPlaceOf(description: string): Pick<PrimaryAccess, "account" | "region"> | null {
   const [, account, region] = /^aws (\S+) (\S+) \S+$/.exec(description) ?? [];
   return account === undefined || region === undefined ? null : { account, region };
@@ -328,6 +328,11 @@ function mayLeadSoon(error: unknown, attempt: number): boolean {
 function known<T>(value: T | null): T {
   if (value === null) throw new Error("a step has not made what this one needs");
   return value;
+}
+
+/** The message of the relay's version, by which a later deployment knows it. */
+function relayMessage(config: object, code: string): string {
+  return `relay ${sha256(JSON.stringify([config, code])).slice(0, 32)}`;
 }
 
 function make(what: string, detail = ""): Change {

@@ -151,4 +151,4 @@ export async function planRollback(options: RollbackOptions): Promise<readonly P
 
 /** Hexadecimal digits of a hash, for people. */
 const SHOWN = 12;
-const STILL_SERVES = "What served before goes on serving.";
+const STILL_SERVES = "The version that served before goes on serving.";

@@ -28,7 +28,7 @@ export function upgradeStep(primary: PrimaryHalf): Step {
     title: "The primary finishes its upgrade",
     half: "primary",
     ifFailed:
-      "What served before goes on serving. The storage is written as before, or already as this release does: run the command again.",
+      "The servers that ran before go on serving. The storage is written as before, or already as this release does: run the command again.",
     plan: async () => {
       const { written, newest } = stateOf(await lookAt(primary.servers()));
       return written === newest ? [] : [changeOf(written, newest)];

@@ -1,23 +1,23 @@
 /**
- * A TCP proxy that makes a primary on this machine as far away as a real one, over a network that is as bad as wanted.
+ * A TCP proxy that makes a primary on this machine as far away as a real one, over a network as bad as wanted.
  *
  * **Distance.** Each direction is held back by half of the round trip. A request over an open connection takes the round
- * trip and 0.5 to 2 ms more (timers have 1 ms steps, and 32 requests in flight add about 2 ms at a round trip of 7 ms).
- * A fresh connection costs one round trip here; in a real network the handshakes and slow start of TCP and TLS add two
- * or more. Bandwidth is not limited. Callers keep connections open, so the first figure is the one that counts.
+ * trip and 0.5 to 2 ms more. Timers have 1 ms steps, and 32 requests in flight add about 2 ms at a round trip of 7 ms. A
+ * fresh connection costs one round trip here; in a real network the handshakes and slow start of TCP and TLS add two or
+ * more. Bandwidth is not limited. Callers keep connections open, so the first figure is the one that counts.
  *
- * **Jitter.** Each piece of data, as the socket hands it over (a message of up to 64 KB is one), is up to half of the
- * jitter earlier or later in each direction, evenly spread. Order is kept, as by TCP: a piece waits for the one ahead.
+ * **Jitter.** Each piece of data is up to half of the jitter earlier or later in each direction, evenly spread. The
+ * socket hands over pieces: a message of up to 64 KB is one. Order is kept, as by TCP: a piece waits for the one ahead.
  *
- * **Loss.** TCP loses nothing, it sends again. A piece that is lost arrives later by the round trip and 200 ms, the least
- * retransmission timeout of Linux; lost again, by twice that, and so on. What follows on the connection waits for it.
- * (Linux often finds out earlier, when something follows that arrives: this is the worse case.) No connection breaks.
+ * **Loss.** TCP loses nothing, it sends again. A lost piece arrives later by the round trip and 200 ms, the least
+ * retransmission timeout of Linux. Lost again, it arrives later by twice that, and so on. The pieces behind it wait for
+ * it. (Linux often finds out earlier, when something follows that arrives: this is the worse case.) No connection breaks.
  *
  * **Faults**, switched while it runs:
  *
  * - `down`: nobody listens at the primary. Connections are reset, those that are made too, at once.
- * - `partitioned`: nothing passes, and nothing tells. What is sent meanwhile waits, and arrives half a round trip after the
- *   partition has ended, as if it were sent again then; also what a caller has given up in between.
+ * - `partitioned`: nothing passes, and nothing tells. Data that is sent meanwhile waits, and arrives half a round trip
+ *   after the end of the partition, as if it were sent again then. So does data that a caller has given up in between.
  * - `dropFollowups`: the connection that a followup is sent over is reset at its first bytes, and the server sees nothing
  *   of it.
  */

@@ -16,7 +16,7 @@ export interface Faults {
 
 export const NO_FAULTS: Faults = { primaryDown: false, partitioned: [], dropFollowups: false, distances: {} };
 
-/** What a request to the control server may ask for. What it does not name stays. */
+/** A change that a request to the control server asks for. Faults that it does not name stay. */
 export interface FaultChange {
   readonly primaryDown?: boolean;
   readonly partitioned?: readonly string[];

@@ -32,7 +32,7 @@ export interface WorkerFiles {
   readonly manifest: string;
   /** The Worker takes another module while it runs (`replaceable.worker.ts`). */
   readonly isReplaceable?: boolean;
-  /** What the manifest says of the cache. */
+  /** The cache that the manifest names. */
   readonly cache: CacheKind;
   readonly assets: Assets | null;
 }
@@ -71,8 +71,8 @@ export interface Edge {
   /** On loopback; it stays the same over reloads. */
   readonly url: string;
   /**
-   * Serves another build from now on. What is under way goes on with its build; unless the Worker itself has changed: then
-   * workerd is started again, what is under way ends, and its executions are completed by the primary. Throws a
+   * Serves another build from now on. Requests under way go on with their build, unless the Worker itself has changed.
+   * Then workerd is started again, requests under way end, and the primary completes their executions. Throws a
    * CommandError for a Worker that can't be started; the build before it then serves on.
    */
   reload(files: WorkerFiles): Promise<void>;
@@ -203,7 +203,7 @@ function servableHere(files: WorkerFiles): WorkerFiles {
   return { ...files, manifest: JSON.stringify({ ...manifest, cache } satisfies Manifest) };
 }
 
-/** What an application's own Worker throws when it is loaded, as workerd writes it to its log. */
+/** An error that an application's own Worker throws when it is loaded, as workerd writes it to its log. */
 const THROWN_AT_START = /"message":("service core:user:[^"]*: Uncaught (?:[^"\\]|\\.)*")/;
 
 /** An error of miniflare's wrapper around a class that the Worker does not export. */
@@ -283,8 +283,8 @@ async function wipeObjects(miniflare: Miniflare, worker: string): Promise<void> 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /**
- * On a signal miniflare ends this process at once, before the LVI server has stopped. What a signal means is for the
- * program to say that started us; on its exit miniflare still ends workerd.
+ * On a signal miniflare ends this process at once, before the LVI server has stopped. The program that started us decides
+ * what a signal means. On its exit miniflare still ends workerd.
  */
 function withoutSignalHandlers<T>(make: () => T): T {
   const before = SIGNALS.map((signal) => process.listeners(signal));
@@ -421,8 +421,8 @@ function wayTo({ host, port }: Address): { type: "external"; address: string; ht
 }
 
 /**
- * Miniflare lets a header of the request name the Worker that serves it, past the router. Who doesn't know the token does not
- * know the name.
+ * Miniflare lets a header of the request name the Worker that serves it, past the router. Nobody knows the name without
+ * the token.
  */
 function workerName({ entryToken }: EdgeOptions, location: string): string {
   return entryToken === undefined ? `location-${location}` : `location-${location}-${entryToken}`;

@@ -1,7 +1,7 @@
 /**
- * Which processes a `radical dev` has started, on disk: they are orphaned if it is killed, and the next start ends
- * them. A process id may have been given to another process since, so each is recorded with its start time, and only
- * a process that has both is ended.
+ * Which processes a `radical dev` has started, on disk: they are orphaned if it is killed, and the next start ends them.
+ * Another process may have got a process id since. So each is recorded with its start time, and only a process that has
+ * both is ended.
  */
 import { execFile } from "node:child_process";
 import { readFile, readdir, rm, writeFile } from "node:fs/promises";

@@ -35,7 +35,10 @@ export function untilServable(
   return untilIndexesBuilt({ indexes: content.indexes, ask, ...(told === undefined ? {} : { told }) });
 }
 
-/** The same. `server`: its origin. `isAside`: a module of no application, so tasks go on to run on the one that is there. */
+/**
+ * Registers a module, and does not wait for its indexes. `server`: its origin. `isAside`: a module of no application, so
+ * tasks go on to run on the one that is there.
+ */
 export async function putModule(
   server: string,
   key: AdministrationKey,

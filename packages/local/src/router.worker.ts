@@ -9,7 +9,7 @@ import { LOCATION_HEADER, bindingOf } from "./location-choice.ts";
 interface RouterEnv {
   /** Names of the locations; the first one serves requests that name none. */
   readonly LOCATIONS: readonly string[];
-  /** What every request must carry; empty: nothing. */
+  /** The token that every request must carry; empty: none. */
   readonly ENTRY_TOKEN: string;
   /** Of requests of `radical dev` to its own Workers; empty: they take none. */
   readonly DEV_TOKEN: string;

@@ -152,10 +152,10 @@ describe.runIf(parts.includes("dynamodb"))("on DynamoDB", () => {
     const keyless = await runToEnd(spawnServer(dynamoStorage(local).args, none));
     expect([keyless.code, keyless.errors]).toEqual([
       2,
-      expect.stringMatching(/can't use the table .*: there are no AWS credentials/),
+      expect.stringMatching(/Can't use the table .*: There are no AWS credentials/),
     ]);
     const nowhere = await runToEnd(spawnServer(dynamoStorage(local).args, { AWS_REGION: undefined, HOME: folder }));
-    expect([nowhere.code, nowhere.errors]).toEqual([2, expect.stringMatching(/there is no AWS region/)]);
+    expect([nowhere.code, nowhere.errors]).toEqual([2, expect.stringMatching(/There is no AWS region/)]);
   });
 });
 

@@ -101,7 +101,7 @@ const ruled = (name: string): void => {
       level: "error",
       event: "forged_alarm",
       handler: "increment",
-      detail: `a followup of the location stolen is not what two runs of the handler do here: it has another outcome (result in place of result), other writes of counters/${key}; it was not applied`,
+      detail: `A followup of the location stolen was not applied: it has another outcome (result in place of result), other writes of counters/${key}. Two runs of the handler here agree on something else.`,
     });
     expect(await alarmsOf(server.url, "forged")).toBe(before + 1);
   });

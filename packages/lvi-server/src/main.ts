@@ -36,7 +36,7 @@ const KEYS_INTERVAL_MS = 1_000;
 const KEYS_PARAMETER_INTERVAL_MS = 30_000;
 
 const NO_ADMINISTRATION_KEY =
-  "nobody can administer this server, and no module can be registered: give it the public half of a key, by `radical secrets new-keys`";
+  "Nobody can administer this server, and no module can be registered. Give it the public half of a key, by `radical secrets new-keys`.";
 
 const EXIT_FAILED = 1;
 const EXIT_WRONG_OPTIONS = 2;

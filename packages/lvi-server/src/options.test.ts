@@ -115,9 +115,9 @@ test("keys come from the environment or from a file", () => {
   const text = "# since spring\nb:ffffffffffffffffffffffffffffffff\n";
   expect([...optionsOf({ keysFile: "keys" }, keys(undefined, text)).keys.locations.keys()]).toEqual(["b"]);
   const wrong = (texts: Texts, sources: KeySources): string => wordsOf(line(texts, sources));
-  expect(wrong({}, keys(undefined))).toMatch(/^RADICAL_KEYS: there is no key/);
+  expect(wrong({}, keys(undefined))).toMatch(/^RADICAL_KEYS: There is no key/);
   expect(wrong({ keysFile: "keys" }, keys(undefined))).toMatch(/^The file of keys "keys": can't be read: no such file/);
-  expect(wrong({ keysFile: "keys" }, keys(undefined, "a"))).toMatch(/^The file of keys "keys": .*key 1 is neither/);
+  expect(wrong({ keysFile: "keys" }, keys(undefined, "a"))).toMatch(/^The file of keys "keys": .*Key 1 is neither/);
   expect(wrong({ keysFile: "keys" }, keys(KEY, KEY))).toMatch(/Give one of them/);
 });
 
@@ -128,7 +128,7 @@ test("all that is wrong is told at once, by the name that it was given under, an
   expect([...wrong.values()]).toEqual([
     expect.stringMatching(/^RADICAL_WORKERS must .* "many"/),
     'RADICAL_LEASE_MS must be an integer from 100 to 600000, and is "soon".',
-    expect.stringMatching(/^RADICAL_KEYS: there is no key/),
+    expect.stringMatching(/^RADICAL_KEYS: There is no key/),
   ]);
   const table = describeConfiguration(given, "", wrong);
   expect(table.split("\n").length).toBe(SETTING_NAMES.length + 1);

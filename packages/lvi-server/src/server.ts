@@ -306,7 +306,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   };
   const upgrade = async (isFinished: boolean): Promise<SchemaState> => {
     const upgraded = await storage.upgrade(epoch, isFinished);
-    if (upgraded === null) throw new StorageError("none", "another server has taken over");
+    if (upgraded === null) throw new StorageError("none", "Another server has taken over.");
     const before = schema;
     schema = upgraded;
     const { written, newest } = upgraded;
@@ -581,7 +581,7 @@ async function quietSecond(quiet: QuietTimes | null, log: Log): Promise<QuietSec
 }
 
 const WORKER_URL_MISSING =
-  "the module has services, and this server does not know where to call them, so their tasks wait: set --worker-url";
+  "The module has services, and this server does not know where to call them, so their tasks wait. Set --worker-url.";
 
 /** Indexes whose states a starting server reads. */
 const MOST_INDEXES = 100_000;

@@ -59,7 +59,7 @@ export class ServiceCaller {
   async #tryKeys(call: OutgoingCall): Promise<CallAnswer> {
     const keys = [...this.#keys.current].toSorted(([a], [b]) => Number(b === this.#taken) - Number(a === this.#taken));
     const { origin } = this;
-    let answer: CallAnswer = notCalled("the server was not told where the application's Worker is: set --worker-url");
+    let answer: CallAnswer = notCalled("The server was not told where the application's Worker is: set --worker-url.");
     for (const [id, key] of origin === null ? [] : keys) {
       // oxlint-disable-next-line no-await-in-loop -- the next key is for a Worker that does not know this one
       const asked = await ask(call, origin!, id, key, this.#now());
@@ -115,12 +115,12 @@ async function ask(
 /** Only the Worker that has the key acts on a call, and it answers 200 then, unless the platform ends it. */
 function answerOfStatus(status: number, origin: string): CallAnswer {
   if (status === 401)
-    return notCalled(`${origin} does not take the key of this server: give both the same key, and set their clocks`);
+    return notCalled(`${origin} does not take the key of this server: give both the same key, and set their clocks.`);
   if (status === 404 || status === 405 || (status >= 300 && status < 400))
     return notCalled(
-      `${origin} answers ${status}: it must be the origin of the application's Worker, with this release`,
+      `${origin} answers ${status}: it must be the origin of the application's Worker, with this release.`,
     );
-  return { kind: "lost", message: `${origin} answers ${status}` };
+  return { kind: "lost", message: `${origin} answers ${status}.` };
 }
 
 function answerOfError(error: unknown, origin: string): CallAnswer {

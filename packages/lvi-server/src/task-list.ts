@@ -80,7 +80,7 @@ function listedTask(core: Core, task: Task): ListedTask {
   const state = core.taskStateOf(task);
   const unreadable = task.isUnreadable === true ? { ...UNREADABLE, atMs: null } : null;
   const error = task.error ?? unreadable;
-  const missing = { code: "no_handler", message: `the current module has no handler ${handler}`, atMs: null };
+  const missing = { code: "no_handler", message: `The current module has no handler ${handler}.`, atMs: null };
   return {
     id,
     handler,

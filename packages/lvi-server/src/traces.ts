@@ -158,7 +158,7 @@ export class Traces {
       });
       const text = await response.text();
       if (response.ok) return { kind: "taken" };
-      const reason = `status ${response.status}: ${text.slice(0, 200)}`;
+      const reason = `The collector answers ${response.status}: ${text.slice(0, 200)}`;
       return { kind: REPEATABLE.includes(response.status) ? "again" : "refused", reason };
     } catch (error) {
       return { kind: "again", reason: wordsOf(error) };

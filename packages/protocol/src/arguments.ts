@@ -47,8 +47,8 @@ export function encodeArguments(
       throw new Problem(
         "invalid_argument",
         "",
-        `the body must be a JSON object with the parameters by name, not ${describe(json)}`,
-        `send ${example(parameters)}`,
+        `The body must be a JSON object with the parameters by name, not ${describe(json)}.`,
+        `Send ${example(parameters)}.`,
       );
     }
     writeFields(writer, parameters, records, json, "", 0);
@@ -87,8 +87,8 @@ function writeFields(
       throw new Problem(
         "unknown_argument",
         at(name),
-        `unknown ${noun} "${at(name)}"`,
-        known === "" ? `there are no ${noun}s` : `the ${noun}s are: ${known}`,
+        `There is no ${noun} "${at(name)}".`,
+        known === "" ? `Send no ${noun}s.` : `The ${noun}s are: ${known}.`,
       );
     }
   }
@@ -99,16 +99,16 @@ function writeFields(
       throw new Problem(
         "invalid_argument",
         at(field.name),
-        `"${at(field.name)}" must not be null`,
-        `leave "${field.name}" out, or send ${formatValueType(field.type)}`,
+        `"${at(field.name)}" must not be null.`,
+        `Leave "${field.name}" out, or send ${formatValueType(field.type)}.`,
       );
     if (!isLeftOut) return true;
     if (field.optional) return false;
     throw new Problem(
       "missing_argument",
       at(field.name),
-      `missing ${noun} "${at(field.name)}"`,
-      `add "${field.name}" of type ${formatValueType(field.type)}`,
+      `The ${noun} "${at(field.name)}" is missing.`,
+      `Add "${field.name}" of type ${formatValueType(field.type)}.`,
     );
   });
   writer.map(present.length);
@@ -127,7 +127,12 @@ function writeValue(
   depth: number,
 ): void {
   if (depth > MAX_DEPTH)
-    throw new Problem("invalid_argument", path, `"${path}" is nested deeper than ${MAX_DEPTH}`, "send a flatter value");
+    throw new Problem(
+      "invalid_argument",
+      path,
+      `"${path}" is nested deeper than ${MAX_DEPTH}.`,
+      "Send a flatter value.",
+    );
   switch (type.kind) {
     case "bool":
       if (typeof json !== "boolean") throw wrongType(type, json, path);
@@ -136,7 +141,12 @@ function writeValue(
     case "string":
       if (typeof json !== "string") throw wrongType(type, json, path);
       if (!json.isWellFormed())
-        throw new Problem("invalid_argument", path, `"${path}" has a lone surrogate`, "send well-formed Unicode text");
+        throw new Problem(
+          "invalid_argument",
+          path,
+          `"${path}" has a lone surrogate.`,
+          "Send well-formed Unicode text.",
+        );
       if (type.oneOf !== undefined && !type.oneOf.includes(json)) throw notOneOf(type.oneOf, json, path);
       writer.text(json);
       break;
@@ -148,8 +158,8 @@ function writeValue(
         throw new Problem(
           "argument_out_of_range",
           path,
-          `"${path}" is out of range for ${type.kind}`,
-          `send a number that ${type.kind} can hold`,
+          `"${path}" is out of range for ${type.kind}.`,
+          `Send a number that ${type.kind} can hold.`,
         );
       writer.float(value);
       break;
@@ -167,8 +177,8 @@ function writeValue(
         throw new Problem(
           "invalid_argument",
           path,
-          `"${path}" must have ${type.elements.length} values, not ${json.length}`,
-          `send ${formatValueType(type)}`,
+          `"${path}" must have ${type.elements.length} values, not ${json.length}.`,
+          `Send ${formatValueType(type)}.`,
         );
       writer.array(json.length);
       type.elements.forEach((element, index) =>
@@ -186,8 +196,8 @@ function writeValue(
           throw new Problem(
             "invalid_argument",
             within,
-            `a key of "${path}" has a lone surrogate`,
-            "send well-formed Unicode text",
+            `A key of "${path}" has a lone surrogate.`,
+            "Send well-formed Unicode text.",
           );
         writer.text(key);
         writeValue(writer, type.value, records, json[key], within, depth + 1);
@@ -219,8 +229,8 @@ function checkBlob(json: Readonly<Record<string, unknown>>, path: string): void 
   throw new Problem(
     "invalid_argument",
     field,
-    `"${field}" must be ${problem.expected}`,
-    "send the Blob as PUT /blobs has answered it",
+    `"${field}" must be ${problem.expected}.`,
+    "Send the Blob as PUT /blobs has answered it.",
   );
 }
 
@@ -231,8 +241,8 @@ function toInteger(kind: IntegerKind, json: unknown, path: string): bigint {
       throw new Problem(
         "argument_out_of_range",
         path,
-        `"${path}" is not exact as a JSON number`,
-        `send ${kind} values beyond 2^53 as a decimal string`,
+        `"${path}" is not exact as a JSON number.`,
+        `Send ${kind} values beyond 2^53 as a decimal string.`,
       );
     }
     value = BigInt(json);
@@ -246,8 +256,8 @@ function toInteger(kind: IntegerKind, json: unknown, path: string): bigint {
     throw new Problem(
       "argument_out_of_range",
       path,
-      `"${path}" is out of range for ${kind}`,
-      `send an integer from ${min} to ${max}`,
+      `"${path}" is out of range for ${kind}.`,
+      `Send an integer from ${min} to ${max}.`,
     );
   }
   return value;
@@ -262,8 +272,8 @@ function notOneOf(texts: readonly string[], json: string, path: string): Problem
   return new Problem(
     "invalid_argument",
     path,
-    `"${path}" must be one of ${listed}, not ${shown}`,
-    `send one of ${listed}`,
+    `"${path}" must be one of ${listed}, not ${shown}.`,
+    `Send one of ${listed}.`,
   );
 }
 
@@ -272,8 +282,8 @@ function wrongType(type: ValueType, json: unknown, path: string): Problem {
   return new Problem(
     "invalid_argument",
     path,
-    `"${path}" must be of type ${expected}, not ${describe(json)}`,
-    `send ${expected}`,
+    `"${path}" must be of type ${expected}, not ${describe(json)}.`,
+    `Send ${expected}.`,
   );
 }
 

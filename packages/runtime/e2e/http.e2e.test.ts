@@ -252,7 +252,7 @@ describe("routing", () => {
     expect(await errorOf(await location.request("/api/typed?count=seven"))).toMatchObject({
       status: 400,
       code: "invalid_argument",
-      message: '"count" must be of type i32, not "seven"',
+      message: '"count" must be of type i32, not "seven".',
     });
     expect(await errorOf(await location.request("/api/typed"))).toMatchObject({ code: "missing_argument" });
     expect(await errorOf(await location.request("/api/typed?count=1&sum=2"))).toMatchObject({

@@ -331,7 +331,7 @@ let hasWarnedOpen = false;
 function warnOpen(log: Log, location: string): void {
   if (hasWarnedOpen) return;
   hasWarnedOpen = true;
-  const message = "everybody may put blobs here; a deployment refuses them without blobs.authorize in createRadical";
+  const message = "Everybody may put blobs here. A deployment refuses them without blobs.authorize in createRadical.";
   log({ level: "warn", event: "blobs_open", location, handler: null, execution: null, message });
 }
 

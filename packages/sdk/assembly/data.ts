@@ -1,5 +1,5 @@
 /**
- * The handlers of the data module. `write`: `radical data` writes items by it, so that a write from outside is an execution like
+ * The handlers of the data module. `radical data` writes items by `write`: a write from outside is an execution like
  * any other, with its locks, its commit id and its outcome. Its argument is an array of writes: table, key, and the encoded
  * value as bytes, or null to delete the item. Its result is how many of them there was something to do for: what is not there
  * is not deleted. `edit`: the dashboard writes one item if nobody has written since a person has seen it. Internal: no application

@@ -1,6 +1,6 @@
 /**
- * Draws as the host counts them: by call site. Internal: calls of `random` and `uuid` are compiled as calls of these with
- * the place of the call, and read/write-set functions call them with the places in their handlers.
+ * Draws as the host counts them: by call site. Internal. Calls of `random` and `uuid` are compiled as calls of these with
+ * the place of the call. Read/write-set functions call them with the places in their handlers.
  */
 import * as host from "./host";
 

@@ -249,7 +249,7 @@ class World {
   /** Operations and calls that were sent may still arrive. */
   #kill(): void {
     this.counts.kills++;
-    // What has changed until now is about the life that ends.
+    // The changes until now are about the life that ends.
     this.#check();
     this.#life++;
     this.#driver.close();

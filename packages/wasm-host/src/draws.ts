@@ -1,8 +1,8 @@
 /**
- * The draws of an execution: randomness that a re-execution repeats, and that the read/write-set function, which leaves
- * most of a handler out, has in common with it. Each call site has a count of its own: its draw number n is
- * SHA-256(seed ‖ call site as UTF-8 ‖ n as 32-bit big-endian), from 0, numbers and UUIDs alike. So a draw that is left
- * out changes those of its own call site only.
+ * The draws of an execution: randomness that a re-execution repeats. The read/write-set function, which leaves most of a
+ * handler out, draws the same. Each call site has a count of its own, from 0, for numbers and UUIDs alike. Its draw
+ * number n is SHA-256(seed ‖ call site as UTF-8 ‖ n as 32-bit big-endian). So a draw that is left out changes those of
+ * its own call site only.
  */
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";

@@ -1,6 +1,6 @@
 /**
- * One run of a handler, or of its read/write-set function, in a freshly reset instance: serves the host functions, keeps the
- * buffered writes and the count of accesses. What reading and writing an item means is the caller's.
+ * One run of a handler, or of its read/write-set function, in a freshly reset instance. It serves the host functions, and
+ * keeps the buffered writes and the count of accesses. The caller defines how an item is read and written.
  */
 import { sha256 } from "@noble/hashes/sha2.js";
 import { utf8ToBytes } from "@noble/hashes/utils.js";
@@ -39,7 +39,7 @@ import { ownIn, type WalkedRow } from "./spans.ts";
 import { assertionTrap, tidy, trapOf } from "./traps.ts";
 import type { CompiledModule } from "./web-assembly.ts";
 
-/** What is run. */
+/** A call to run. */
 export interface Invocation {
   /** The ids of its tasks follow from it. */
   readonly executionId: ExecutionId;
@@ -48,15 +48,15 @@ export interface Invocation {
   readonly args: Uint8Array;
   readonly environment: Environment;
   /**
-   * Told the call site of each draw, it names the one that is drawn from: so that another build, in which call sites stand
-   * elsewhere, draws the same. Default: the same site.
+   * Gives the site to draw from for the call site of a draw. So another build, whose call sites stand elsewhere, draws
+   * the same. Default: the same site.
    */
   readonly drawSite?: (site: string) => string;
   /** Told each step of the run, before the handler goes on. Left out: nobody watches. */
   readonly watch?: (step: RunStep) => void;
 }
 
-/** What the items are, for one run. Each method may end the run by calling `Execution.stop`. */
+/** The items of one run. Each method may end the run by calling `Execution.stop`. */
 export interface Items<Stop> {
   /** Reads an item that this run did not write: its value, null if absent. */
   read(unit: UnitId, run: Execution<Stop>): Uint8Array | null;
@@ -121,7 +121,7 @@ export class Execution<Stop> implements HostCalls {
   /** Bytes of the buffered writes, and of the arguments of tasks. */
   #written = 0;
   #guest!: Guest;
-  /** What `take` copies. */
+  /** The bytes that `take` copies. */
   #held: Uint8Array | null = null;
   #result: Uint8Array | null = null;
   /** Null: it has logged nothing, as most runs. */
@@ -139,9 +139,9 @@ export class Execution<Stop> implements HostCalls {
   }
 
   /**
-   * Runs the invocation's handler. Null if the module has no such function. Throws only what is not the handler's doing:
-   * the engine's errors for a module that can't be instantiated, or for its own lack of stack or memory, and whatever the
-   * items throw.
+   * Runs the invocation's handler. Null if the module has no such function. Errors of the handler are outcomes. It throws
+   * errors of the items. It also throws those of the engine for its own lack of stack or memory, or for a module that
+   * can't be instantiated.
    */
   run(module: CompiledModule): Ending<Stop> | null {
     const guest = Guest.enter(module, this, this.#limits);
@@ -527,7 +527,7 @@ export class Execution<Stop> implements HostCalls {
     }
   }
 
-  /** Read your writes: a buffered write is seen, and is no read of the item. */
+  /** Read your writes: a buffered write is seen, and does not count as a read of the item. */
   #value(unit: UnitId): Uint8Array | null {
     const buffered = this.writes.get(unit);
     return buffered === undefined ? this.#items.read(unit, this) : buffered;

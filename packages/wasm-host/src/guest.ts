@@ -77,13 +77,13 @@ const idle = new WeakMap<CompiledModule, Guest>();
 /** The memory of a module's instances before any code has run. */
 interface InitialMemory {
   readonly size: number;
-  /** What it begins with; all behind it is zero. */
+  /** Its first bytes; all behind them are zero. */
   readonly image: Uint8Array;
 }
 
 const initialMemories = new WeakMap<CompiledModule, InitialMemory>();
 
-/** Who an instance serves. Nothing calls it while it serves nobody. */
+/** The calls that an instance serves. Nothing calls it while it has none. */
 interface Service {
   calls: HostCalls | null;
 }
@@ -99,8 +99,8 @@ export class Guest {
   #bytes = new Uint8Array();
   #units = new Uint16Array();
   /**
-   * Units that `plainUnit` gave before, also in earlier executions, by a hash. What is accessed is often
-   * accessed again; and a set finds the same string without looking into it.
+   * Units that `plainUnit` gave before, also in earlier executions, by a hash. A unit is often accessed again, and a set
+   * finds the same string without looking into it.
    */
   readonly #known = Array.from<KnownUnit | undefined>({ length: KNOWN_UNITS });
 
@@ -301,7 +301,7 @@ function initialMemory(memory: Memory | undefined): InitialMemory {
   return { size: bytes.length, image: bytes.slice(0, used) };
 }
 
-/** What a run may use. */
+/** The fuel and stack that a run may use. */
 export type Allowance = Pick<Limits, "fuel" | "stackBytes">;
 
 interface Meter {

@@ -56,8 +56,8 @@ export function abiOf(programs: readonly Uint8Array[], needs: ModuleNeeds = {}):
 }
 
 /**
- * Why a module can't be run although it is valid WebAssembly, or null: an import that the host or the stated version of
- * the ABI does not have, or a handler, memory or counter that is not there.
+ * Why a module can't be run although it is valid WebAssembly; null: it can. It may import what the host or the stated
+ * version of the ABI does not have, or lack a handler, memory or counter.
  */
 export function faultOf(
   { f, rw }: Pick<HandlerModule, "f" | "rw">,

@@ -7,8 +7,8 @@
 export type Pace = (handler: string) => () => void;
 
 /**
- * Keeps the processor busy until the time of the handler is over, by the clock: other programs that want the same
- * processor don't make it longer, as counted work would be.
+ * Keeps the processor busy until the time of the handler is over, by the clock. Other programs on the same processor
+ * would make counted work longer.
  */
 export function atLeast(leastMs: (handler: string) => number, now: () => number): Pace {
   return (handler) => {

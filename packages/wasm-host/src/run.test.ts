@@ -630,7 +630,7 @@ describe("record mode", () => {
       set: access(["t/n", "t/0", "t/1"], ["t/sum"]),
       missing: ["t/0", "t/1"],
       missingQueries: [],
-      // What the handler does if they are absent.
+      // The run of the handler if they are absent.
       run: runHandler(module, invoke("fan"), (wanted) => snapshot(items)(wanted) ?? everythingAbsent(), guessed.set),
       isExhausted: false,
     });

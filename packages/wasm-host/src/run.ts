@@ -1,7 +1,7 @@
 /**
- * The runs that the protocol knows, each on one captured snapshot: the read/write-set function (which units will the
- * handler access?), the handler under a declared set, and the handler in record mode, which is both at once. The edge
- * and the primary use the same.
+ * The runs that the protocol knows, each on one captured snapshot. The read/write-set function finds the units that the
+ * handler will access. The handler runs under a declared set, or in record mode, which is both at once. The edge and the
+ * primary use the same.
  */
 import {
   byUnit,
@@ -63,7 +63,7 @@ export interface CompletedRun {
   readonly writes: readonly Write[];
   /** Tasks, cancellations and signals that it asks for, in order; none after an abort or a trap. Left out: none. */
   readonly effects?: readonly RunEffect[];
-  /** What it has used of the fuel of its module's limits. */
+  /** Used fuel, of that of its module's limits. */
   readonly fuel: number;
   /** The lines that it has logged, however it has ended. Left out: none. */
   readonly logged?: readonly LoggedLine[];
@@ -90,7 +90,7 @@ export interface Speculative {
 
 /** A run of the handler in record mode. */
 export interface RecordedRun {
-  /** What the handler touched; also the writes that its abort or trap undid. */
+  /** The units that the handler touched; also the writes that its abort or trap undid. */
   readonly set: AccessSet;
   /** Units that the snapshot lacks. If there are any, the set is provisional: capture them, then record again. */
   readonly missing: readonly UnitId[];
@@ -103,14 +103,14 @@ export interface RecordedRun {
 }
 
 /**
- * Most missing units that one run in record mode collects: what it sees is less and less what is there, and it might
- * look for something for ever.
+ * Most missing units that one run in record mode collects. The run sees less and less of the real items, and might look
+ * for something forever.
  */
 const MAX_MISSING = 1_000;
 
 /**
- * Runs the read/write-set function. A read that the snapshot lacks is answered as if the item were absent, so that
- * one run finds as many missing units as it can.
+ * Runs the read/write-set function. A read that the snapshot lacks finds the item absent, so that one run finds as many
+ * missing units as it can.
  */
 export function deriveAccessSet(module: HandlerModule, invocation: Invocation, snapshot: Snapshot): DerivedSet {
   const reads = new Set<UnitId>();
@@ -154,10 +154,11 @@ export function deriveAccessSet(module: HandlerModule, invocation: Invocation, s
   const ending = execution.run(module.rw);
   if (ending === null)
     return { kind: "failed", reason: `there is no read/write-set function of ${invocation.handler}` };
-  // Whatever a run on invented absences came to, its set is only provisional.
+  // The set of a run on invented absences is only provisional, however the run has ended.
   if (missing.size + queries.size === 0 && ending.kind === "ended" && ending.outcome.kind === "trap") {
     // Where f^rw fails an assertion, f ends too, having accessed the same units. But the two need different amounts of
-    // fuel, memory and stack; and an access that no store takes may be one of those that f^rw says beyond f's, while f goes on.
+    // fuel, memory and stack. An access that no store takes may be one of those that f^rw makes beyond f's, while f goes
+    // on.
     const { code, message } = ending.outcome;
     if (isExhaustion(code) || code === "invalid_access")
       return { kind: "failed", reason: `the read/write-set function trapped: ${message}` };
@@ -175,8 +176,8 @@ export function deriveAccessSet(module: HandlerModule, invocation: Invocation, s
  * Record mode: runs the handler itself on the snapshot; nothing is refused, all that it touches is written down. On a
  * snapshot that has everything, this is the handler's run, and nothing has to run again.
  *
- * A read that the snapshot lacks ends the run, or, with `guess`, is answered as if the item were absent: one run then
- * finds many missing units, but on values that may never have been there together.
+ * A read that the snapshot lacks ends the run. With `guess` it finds the item absent instead. One run then finds many
+ * missing units, but on values that may never have been there together.
  */
 export function recordHandler(
   module: HandlerModule,

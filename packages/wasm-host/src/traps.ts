@@ -15,11 +15,11 @@ export interface Trap {
 const MAX_MESSAGE = 4096;
 
 /**
- * What engines say, except of limits. AssemblyScript reaches `unreachable` only when memory can't grow: its assertions
+ * The words of engines, except of limits. AssemblyScript reaches `unreachable` only when memory can't grow: its assertions
  * call the host, and handlers are refused the `unreachable` builtin.
  */
 const TRAPS: readonly (readonly [words: RegExp, code: TrapCode, message: string])[] = [
-  // "table index is out of bounds" is no access to memory.
+  // "table index is out of bounds" is not an access to memory.
   [/indirect call|null function|signature|table index/i, "indirect_call", "call of a function value that is not one"],
   [/unreachable/i, "out_of_memory", "the handler used up its memory"],
   [/(divide|division|remainder) by zero/i, "integer_divide_by_zero", "integer division by zero"],
@@ -27,15 +27,15 @@ const TRAPS: readonly (readonly [words: RegExp, code: TrapCode, message: string]
   [/unrepresentable|overflow/i, "integer_overflow", "integer overflow"],
 ];
 
-/** What a program's own counters say. */
+/** The program's own counters, at the end of a run. */
 export interface Counters {
   readonly fuel: number;
   readonly stack: number;
 }
 
 /**
- * The trap that an error thrown by a running module stands for; null if it is no trap but the host's doing: a mistake, its
- * stack, or its memory, none of which another host would meet.
+ * The trap that an error thrown by a running module stands for. Null: the host is at fault, by a mistake, its stack or
+ * its memory, and another host would not meet it.
  */
 export function trapOf(error: unknown, { fuel, stack }: Counters): Trap | null {
   if (!isRuntimeError(error) || fuel === HOST_OUT_OF_MEMORY) return null;

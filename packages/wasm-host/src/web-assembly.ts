@@ -1,6 +1,6 @@
 /**
- * The part of the WebAssembly JavaScript interface that the host uses, found on the global object: the same in Node
- * and in workerd, and declared here because the package sees the ECMAScript library only.
+ * The part of the WebAssembly JavaScript interface that the host uses. It is on the global object in Node and in workerd,
+ * and declared here because the package sees the ECMAScript library only.
  */
 
 /** A `WebAssembly.Module`. */
@@ -44,12 +44,12 @@ export function compileWasm(bytes: Uint8Array): CompiledModule {
   return new platform.Module(bytes);
 }
 
-/** What a module wants from the host. */
+/** The imports of a module. */
 export function importsOf(module: CompiledModule): readonly Import[] {
   return platform.Module.imports(module);
 }
 
-/** What a module offers. */
+/** The exports of a module. */
 export function exportsOf(module: CompiledModule): readonly Export[] {
   return platform.Module.exports(module);
 }

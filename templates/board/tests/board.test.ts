@@ -122,7 +122,7 @@ test("the log has each change once, the newest first", async () => {
   await Promise.all(
     titles.map((title, i) => app.result("addCard", { board, column: 0, title }, { ...session, location: other(i) })),
   );
-  // What changes nothing, or fails, is no change.
+  // A call that changes nothing, or fails, is not a change.
   await app.result("invite", { board, name: "logger" }, session);
   await app.call("addCard", { board, column: 7, title: "g" }, session);
   const { changes } = await app.result("activity", { board }, { ...session, location: "far" });

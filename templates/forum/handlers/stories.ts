@@ -1,4 +1,4 @@
-/** What everybody may read. */
+/** Stories and lists that everybody may read. */
 import { Row, abort } from "@radical/sdk";
 import { isName } from "./lib/accounts";
 import { renderText } from "./lib/markup";
@@ -19,7 +19,7 @@ import { addComments, findStory, tallyOf, viewStory } from "./lib/stories";
 
 const PAGE_LENGTH = 20;
 
-/** A page of the newest stories, the hottest first; pages are counted from 0. What is `fresh`: lib/front.ts. */
+/** A page of the newest stories, the hottest first; pages are counted from 0. lib/front.ts explains `fresh`. */
 export function homepage(page: i32 = 0, fresh: bool = false): StoryView[] {
   const places = shownFront(fresh).places;
   const views: StoryView[] = [];

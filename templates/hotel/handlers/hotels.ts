@@ -1,4 +1,4 @@
-/** What everybody may see: searching, recommending, one hotel's page, and what is near it. */
+/** Open to everybody: searching, recommending, one hotel's page, and the sights near it. */
 import { abort } from "@radical/sdk";
 import { dayNumber } from "./lib/days";
 import { MAX_KM, cellsAround, distanceKm, isPlace, roundedKm } from "./lib/map";
@@ -21,8 +21,8 @@ const MOST_PLACES = 500;
 const REVIEWS_SHOWN = 10;
 
 /**
- * Of the `limit` hotels nearest to a place, those within 11 km that have a room for `count` nights from the day of
- * `arrival`: the best first.
+ * Of the `limit` hotels nearest to a place, those within 11 km with a room for `count` nights from `arrival` on, the
+ * best first.
  */
 export function search(latitude: f64, longitude: f64, arrival: string, count: i32, limit: i32 = 10): HotelView[] {
   checkPlace(latitude, longitude);
@@ -81,7 +81,7 @@ export function reviews(hotel: string, before: string | null = null, limit: i32 
   return viewReviews(hotel, before, limit);
 }
 
-/** What is worth a visit within 11 km of a hotel, the nearest first; of one `kind`, or of all. */
+/** Sights within 11 km of a hotel, the nearest first; of one `kind`, or of all. */
 export function attractions(hotel: string, kind: string = "", limit: i32 = 10): AttractionView[] {
   const from = findHotel(hotel);
   const found: AttractionView[] = [];

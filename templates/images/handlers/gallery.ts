@@ -1,4 +1,4 @@
-/** What everybody may see: searching, one image's page, somebody's favourites. */
+/** Open to everybody: searching, one image's page, somebody's favourites. */
 import { abort } from "@radical/sdk";
 import { isName } from "./lib/accounts";
 import { findImage } from "./lib/find";
@@ -21,8 +21,8 @@ const MAX_PAGE = 50;
 const COMMENTS_SHOWN = 20;
 
 /**
- * The images that have all of these tags, and none of those that are written with a `-` before them, the newest first;
- * `fav:ada` is for the favourites of ada. A page can be short, or empty: there are more if its `next` is not 0.
+ * The images that have all of these tags, and none of those with a `-` before them, the newest first. `fav:ada` is for
+ * the favourites of ada. A page can be short, or empty: there are more if its `next` is not 0.
  */
 export function search(tags: string[], before: i32 = 0, limit: i32 = 20): SearchPage {
   if (tags.length > MAX_TERMS) {

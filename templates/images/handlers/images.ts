@@ -1,4 +1,4 @@
-/** What is done with an image: uploading, tagging, favouring, voting and commenting. */
+/** The work on an image: uploading, tagging, favouring, voting and commenting. */
 import { Blob, abort, ascending, now, uuid } from "@radical/sdk";
 import { authenticate } from "./lib/accounts";
 import { findImage } from "./lib/find";

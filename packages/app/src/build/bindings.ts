@@ -1,6 +1,6 @@
 /**
- * What the Worker of a build needs to be bound on Cloudflare, in the words of a wrangler configuration: deploying merges
- * it into one. `radical dev` binds the same in `miniflare.ts` of `@radical/local`.
+ * The bindings that the Worker of a build needs on Cloudflare, in the words of a wrangler configuration: deploying merges
+ * them into one. `radical dev` binds the same in `miniflare.ts` of `@radical/local`.
  */
 import { relative, sep } from "node:path";
 import { BLOB_CRON, type CacheChoice } from "@radical/protocol";

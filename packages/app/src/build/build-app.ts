@@ -38,7 +38,7 @@ export interface AppBuild {
   readonly worker: string;
   /** Null: there is no folder with static files. */
   readonly assets: Assets | null;
-  /** What lies in that folder and is neither served nor deployed. */
+  /** Files of that folder that are neither served nor deployed. */
   readonly leftOutFiles: readonly LeftOutFile[];
   /** Null: there is no entry of the application's own, and the bundle is the same for all such applications. */
   readonly workerTypes: string | null;
@@ -71,7 +71,7 @@ export interface BuildOutcome {
 }
 
 export interface BuildOptions {
-  /** Default true. What is only looked at, or changes with the next save, needs no fast modules. */
+  /** Default true. A build that is only looked at, or lasts until the next save, needs no fast modules. */
   readonly optimize?: boolean;
   /** Default true; whether the application's own Worker is bundled, if it has one. */
   readonly bundle?: boolean;
@@ -106,7 +106,7 @@ export async function buildApp(
 ): Promise<BuildOutcome> {
   const { handlerFiles, sources, folders: handlerFolders } = await discoverSources(root, config.handlers);
   const bundling = bundle ? bundleEntry(root, config.worker, { colours, isReplaceable }) : Promise.resolve(null);
-  // Whatever comes of it is awaited behind the compiler.
+  // It is awaited behind the compiler, also if it fails.
   bundling.catch(() => undefined);
   const report = await compiler.compile(
     { sources, handlerFiles, optimize, explain, emitIr, log: config.log },

@@ -43,7 +43,7 @@ import rw from "./module.rw.wasm";
 import manifest from "./manifest.json";
 `;
 
-/** What the entry imports (`createRadical`), and what is made of what it exports (`entry`). */
+/** `createRadical` is what the entry imports, and `entry` makes the Worker of its export. */
 const BOUND_RUNTIME = `${PARTS}
 import { bindRadical, entryOf } from "@radical/runtime";
 
@@ -51,7 +51,7 @@ export const createRadical = bindRadical({ manifest, f, rw });
 export const entry = (application) => entryOf(application, { manifest, f, rw });
 `;
 
-/** The same for `radical dev`: its module can be replaced while it runs. */
+/** For `radical dev`: the module can be replaced while the Worker runs. */
 const REPLACEABLE_RUNTIME = `${PARTS}
 import { bindRadical, entryOf } from "@radical/runtime";
 import { replaceableRuntime } from "./replaceable.worker${FROM_SOURCE ? ".ts" : ".js"}";

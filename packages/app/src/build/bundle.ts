@@ -55,7 +55,7 @@ export function bundleAppWorker(): Promise<string> {
   return (appWorker ??= bundleEntry("", "createWorker({ manifest, f, rw })"));
 }
 
-/** The same for `radical dev`: its module can be replaced while it runs. */
+/** The Worker for `radical dev`: its module can be replaced while it runs. */
 export function bundleDevWorker(): Promise<string> {
   return (devWorker ??= bundleEntry(
     `import { replaceable } from "./replaceable.worker${FROM_SOURCE ? ".ts" : ".js"}";`,

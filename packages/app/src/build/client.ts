@@ -2,9 +2,9 @@
  * Writes `client.ts`: a typed client of the application's handlers that needs nothing but `fetch`. Pages get the same as
  * JavaScript.
  *
- * Its text below is TypeScript of the generated file. A call keeps one Idempotency-Key over all its retries, so that
- * a retry after a lost answer never does anything twice, at whichever location it arrives. A handler that only reads gets no
- * key: the primary must see a call with a key, and read leases answer without the primary.
+ * Its text below is TypeScript of the generated file. A call keeps one Idempotency-Key over all its retries, so a retry
+ * after a lost answer never does anything twice, at any location. A handler that only reads gets no key: the primary must
+ * see a call with a key, and read leases answer without the primary.
  */
 import {
   type HandlerManifest,

@@ -18,7 +18,10 @@ import type {
 import { CommandError } from "../command-error.ts";
 import { type CompilerPlace, threadPlace } from "./compiler-place.ts";
 
-/** What has a text with code frames: diagnostics, also the reasons of the handlers that are recorded, and explanations. */
+/**
+ * The things that have a text with code frames: diagnostics, also the reasons of the handlers that are recorded, and
+ * explanations.
+ */
 export type Framed = Diagnostic | Transformation | Explanation;
 
 export type Frames = ReadonlyMap<Framed, string>;
@@ -31,7 +34,7 @@ export type AnalysisReport = Analysis & WithFrames;
 
 export type Compilation = BuildResult & WithFrames;
 
-/** What the compiler is told first. */
+/** The first message to the compiler. */
 export interface CompilerLibrary extends Pick<BuildInput, "sdk" | "stdlib"> {
   /** Whether the frames have ANSI colours. */
   readonly colours: boolean;
@@ -51,7 +54,7 @@ export type CompileQuestion = Pick<
   "sources" | "handlerFiles" | "optimize" | "explain" | "emitIr" | "modules" | "log" | "rewritten"
 >;
 
-/** What the compiler is asked for: an application, or a program of `radical data`. */
+/** A question to the compiler: for an application, or for a program of `radical data`. */
 export type ThreadQuestion = CompileQuestion | DataProgram;
 
 export type CompileAnswer =

@@ -14,7 +14,7 @@ const messages = parentPort === null ? on(process, "message") : on(parentPort, "
 // A process ends with the one that it compiles for.
 process.once("disconnect", () => process.exit());
 
-// What V8 made of JavaScript is kept for the next process, where Node keeps such things.
+// Node keeps the code that V8 made of JavaScript for the next process.
 enableCompileCache();
 
 const { analyzer: loaded, keepCode } = await load();

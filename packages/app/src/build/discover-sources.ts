@@ -78,7 +78,7 @@ export async function discoverSources(
   return { handlerFiles, sources, folders };
 }
 
-/** What a file imports or re-exports by a relative path. Words in comments may be among it: they find no file. */
+/** The relative paths that a file imports or re-exports. Words in comments may be among them: they find no file. */
 function relativeImports(text: string): readonly string[] {
   return [...text.matchAll(/\b(?:from|import)\s*["'](\.{1,2}\/[^"']+)["']/g)].map((match) => match[1] ?? "");
 }

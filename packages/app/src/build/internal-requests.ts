@@ -23,7 +23,7 @@ export const BUILD_ERROR_HEADER = "x-radical-build-error";
 /** The OpenAPI document, which has its usual name too if the application has nothing there. */
 export const OPENAPI_PATH = "/__radical/openapi.json";
 
-/** What begins so is answered by `radical dev`, not by a location. */
+/** `radical dev` answers paths that begin with it, not a location. */
 export const CONTROL_PREFIX = "/__radical/";
 
 /** Fires a scheduled event by hand, under the name that Cloudflare documents. */

@@ -31,7 +31,7 @@ test("code is kept after a run, and the next one takes it", () => {
   const { ino } = statSync(join(folder, name));
   expect(run(file, folder)).toBe(42);
   expect(kept()).toEqual([name]);
-  // What is kept again is another file.
+  // Code that is kept again is in another file.
   expect(statSync(join(folder, name)).ino).toBe(ino);
 });
 

@@ -1,10 +1,10 @@
 /**
- * What V8 made of a script, kept for the next process. Node's own cache keeps a file's code as it is when the file was
- * read, in which nearly no function is compiled yet: V8 compiles a function when it is first called. Here it is kept after
- * a run, so that the next process need not parse what the run called.
+ * The code that V8 made of a script, kept for the next process. Node's own cache keeps the code as it is when the file
+ * was read. Nearly no function is compiled then: V8 compiles a function when it is first called. Here it is kept after a
+ * run, so that the next process need not parse the functions that the run called.
  *
- * It is kept where Node keeps its own, for one version of Node and V8; where there is no such folder, or it can't be
- * written, nothing is kept.
+ * It is kept where Node keeps its own, for one version of Node and V8. Without such a folder, or if it can't be written,
+ * nothing is kept.
  */
 import { createHash } from "node:crypto";
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";

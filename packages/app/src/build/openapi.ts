@@ -42,7 +42,7 @@ export function generateOpenApi(whole: Manifest): string {
         return { type: "string", ...(type.oneOf === undefined ? {} : { enum: type.oneOf }) };
       case "f32":
       case "f64":
-        // What JSON has no number for, NaN and the infinities, is null.
+        // JSON has no NaN and no infinities: they are null.
         return { type: direction === "result" ? ["number", "null"] : "number", format: FLOAT_FORMATS[type.kind] };
       case "i64":
       case "u64": {

@@ -1,6 +1,6 @@
 /**
- * A location's Worker in `radical dev`, whose module is replaced while it runs: starting workerd again for each save would
- * take longer than the build, and end what is under way. In production a Worker is deployed with its module.
+ * A location's Worker in `radical dev`, whose module is replaced while it runs. A new workerd for each save would take
+ * longer than the build, and end requests under way. In production a Worker is deployed with its module.
  *
  * It lets `radical dev` look into its cache too. A Worker in production has no such route.
  */
@@ -26,7 +26,7 @@ interface DevEnv {
   readonly RADICAL_DEV_EVAL: UnsafeEval;
 }
 
-/** What is under way goes on with the module that it began with; memory caches are never shared by two modules. */
+/** A request under way goes on with the module that it began with. Two modules never share a memory cache. */
 export function replaceable(createWorker: (parts: WorkerParts) => RadicalWorker, parts: WorkerParts): RadicalWorker {
   const worker = new Replaceable(parts, createWorker);
   return {
@@ -35,7 +35,7 @@ export function replaceable(createWorker: (parts: WorkerParts) => RadicalWorker,
   };
 }
 
-/** The same for an application's own Worker: what its entry imports, and what is made of the entry. */
+/** The replaceable runtime of an application's own Worker: its entry imports `createRadical`, and `entry` makes the Worker. */
 export function replaceableRuntime(
   { bindRadical, entryOf }: Pick<typeof Runtime, "bindRadical" | "entryOf">,
   parts: WorkerParts,
@@ -88,7 +88,7 @@ function tellingFaults<Handlers extends object>(handlers: Handlers): Handlers {
   return Object.fromEntries(telling) as Handlers;
 }
 
-/** What is made of a module, until there is another one. */
+/** The thing that is made of a module, until there is another module. */
 class Replaceable<Made> {
   /** Shared by the requests of the current module; null: none has come yet. */
   #isolate: Isolate | null = null;
@@ -101,7 +101,7 @@ class Replaceable<Made> {
   #modules = 0;
   /** Of the time of handlers. */
   #aheadMs = 0;
-  /** What is to be compiled when somebody asks: not every location is asked between two saves. */
+  /** The module to compile when somebody asks: not every location is asked between two saves. */
   #next: (() => WorkerParts) | null = null;
 
   constructor(parts: WorkerParts, make: (parts: WorkerParts) => Made) {

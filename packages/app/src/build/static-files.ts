@@ -1,6 +1,6 @@
 /**
- * Which files of an application are served and deployed as they are. `radical dev` and `radical deploy` hand on exactly these: a
- * folder of links stands for them, since workerd and wrangler would take whatever lies in the application's own.
+ * Which files of an application are served and deployed as they are. `radical dev` and `radical deploy` hand on exactly
+ * these, in a folder of links. workerd and wrangler would take all files of the application's own folder.
  */
 import type { Dirent } from "node:fs";
 import { mkdir, readdir, readlink, realpath, rm, stat, symlink } from "node:fs/promises";
@@ -27,7 +27,7 @@ export interface StaticFiles {
   readonly leftOut: readonly LeftOutFile[];
 }
 
-/** What wrangler leaves out besides, by its patterns; read by wrangler and by miniflare, and never served. */
+/** Its patterns name more files that wrangler leaves out. wrangler and miniflare read it, and it is never served. */
 export const IGNORE_FILE = ".assetsignore";
 /** Names with a dot that are public all the same (RFC 8615). */
 const WELL_KNOWN = ".well-known";
@@ -78,7 +78,7 @@ function isHidden(name: string): boolean {
   );
 }
 
-/** Has a folder hold links to these files and nothing else. What stays the same is never away. */
+/** Has a folder hold links to these files and nothing else. A link that stays the same is never away. */
 export async function linkStaticFiles(files: readonly StaticFile[], folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   const kept = new Set<string>();
@@ -96,6 +96,6 @@ export async function linkStaticFiles(files: readonly StaticFile[], folder: stri
 }
 
 async function isLinkTo(path: string, target: string | undefined): Promise<boolean> {
-  // It may have gone with its folder, or be no link.
+  // It may have gone with its folder, or be another kind of file.
   return target !== undefined && (await readlink(path).catch(() => null)) === target;
 }

@@ -1,8 +1,8 @@
 /**
  * The handlers' types as TypeScript sees them on the JSON side: shared text of `handlers.d.ts` and `client.ts`.
  *
- * Numbers of every kind are `number`. A 64-bit integer may be sent as a `bigint` too; in a result one beyond 2^53 is
- * rounded by `JSON.parse`, so a handler that must keep all digits returns a string.
+ * Numbers of every kind are `number`. A 64-bit integer may be sent as a `bigint` too. In a result `JSON.parse` rounds one
+ * beyond 2^53, so a handler that must keep all digits returns a string.
  */
 import {
   type Field,

@@ -6,7 +6,7 @@
 import type { Manifest } from "@radical/protocol";
 import { generateTypes } from "./typescript-types.ts";
 
-/** What the entry imports. */
+/** The module that the entry imports. */
 export const WORKER_MODULE = "radical:worker";
 
 export function generateWorkerTypes(manifest: Manifest): string {

@@ -1,5 +1,5 @@
 /**
- * What `radical bench` measures of an application: its file `radical.bench.ts`, as a program. Everything in it is drawn from the
+ * The file `radical.bench.ts` of an application, which says what `radical bench` measures. Everything in it is drawn from the
  * seed of the run, so that all systems get the same data and the same requests.
  */
 import { stat } from "node:fs/promises";
@@ -13,7 +13,7 @@ const BENCHMARK_FILE = "radical.bench.ts";
 export interface Benchmark {
   /** Makes the data that is there at the beginning; by default that of the seed file. Nothing of it is measured. */
   readonly prepare?: (preparation: Preparation) => void;
-  /** What clients ask for; arrivals are shared out by `share`. */
+  /** The requests of clients; arrivals are shared out by `share`. */
   readonly requests: readonly BenchmarkRequest[];
   /**
    * Requests that bring to a location what its clients will ask for, as if it had served them for long. Every location begins
@@ -58,22 +58,25 @@ export async function loadBenchmark(root: string, handlers: readonly string[]): 
     new CommandError("benchmark_invalid", words, hint, { exitCode: EXIT_USAGE });
   if ((await stat(file).catch(() => null)) === null)
     throw wrong(
-      `there is no ${BENCHMARK_FILE} in ${root}`,
-      "it says what is to be asked for: docs/how-to/benchmark.md",
+      `There is no ${BENCHMARK_FILE} in ${root}.`,
+      "It names the requests to send: docs/how-to/benchmark.md.",
     );
   let loaded: { readonly default?: unknown };
   try {
     loaded = (await import(pathToFileURL(file).href)) as typeof loaded;
   } catch (error) {
-    throw wrong(`${BENCHMARK_FILE} can't be loaded: ${messageOf(error)}`, "correct the file named above");
+    throw wrong(`${BENCHMARK_FILE} can't be loaded: ${messageOf(error)}`, "Correct the file named above.");
   }
   const benchmark = loaded.default as Partial<Benchmark> | undefined;
   if (!Array.isArray(benchmark?.requests) || benchmark.requests.length === 0)
-    throw wrong(`${BENCHMARK_FILE} has no requests`, "export default defineBenchmark({ requests: [ … ] })");
+    throw wrong(`${BENCHMARK_FILE} has no requests.`, "Write: export default defineBenchmark({ requests: [ … ] }).");
   for (const { handler, share } of benchmark.requests as readonly BenchmarkRequest[]) {
     if (!handlers.includes(handler))
-      throw wrong(`${BENCHMARK_FILE} asks for "${handler}", which is no handler`, `there are: ${handlers.join(", ")}`);
-    if (!(share > 0)) throw wrong(`the share of "${handler}" in ${BENCHMARK_FILE} is not above 0`, "give one, say 1");
+      throw wrong(
+        `${BENCHMARK_FILE} asks for "${handler}", which is not a handler.`,
+        `The handlers are: ${handlers.join(", ")}.`,
+      );
+    if (!(share > 0)) throw wrong(`The share of "${handler}" in ${BENCHMARK_FILE} is not above 0.`, "Give one, say 1.");
   }
   return benchmark as Benchmark;
 }

@@ -1,5 +1,5 @@
 /**
- * What a deployment is: an application in an environment. All names in the clouds follow from these two, so that
+ * A deployment is an application in an environment. All names in the clouds follow from these two, so that
  * nothing has to be remembered on a machine to find it again.
  */
 import { CommandError, EXIT_USAGE } from "../command-error.ts";

@@ -21,7 +21,7 @@ import {
 } from "@radical/protocol";
 import { problemOfValue, UNKNOWN_FIELD_HELP } from "./typed-value.ts";
 
-/** What the application's tables hold; null: values are taken as they are written. */
+/** The types of the application's tables; null: values are taken as they are written. */
 export type TableTypes = {
   readonly tables: Readonly<Record<string, ValueType>>;
   readonly records: RecordTypes;
@@ -34,7 +34,7 @@ export interface DataItem {
   readonly value: Uint8Array;
 }
 
-/** What is wrong with an item. */
+/** A fault of an item. Its message goes on after "The item". */
 export class ItemProblem extends Error {
   override readonly name = "ItemProblem";
 }
@@ -85,7 +85,8 @@ function encode(table: string, json: Json, types: TableTypes): Uint8Array {
   const encoded = encodeArguments([{ name: "value", type, optional: false }], types.records, { value });
   if (encoded.kind === "problem") {
     const { code, message } = encoded.problem;
-    throw new ItemProblem(`has a wrong value: ${message}${code === "unknown_argument" ? UNKNOWN_FIELD_HELP : ""}`);
+    const words = message.replace(/\.$/, "");
+    throw new ItemProblem(`has a wrong value: ${words}${code === "unknown_argument" ? UNKNOWN_FIELD_HELP : ""}`);
   }
   // A map with the one name, of which the value is the rest.
   const reader = new CborReader(encoded.bytes);
@@ -148,7 +149,7 @@ export function encodeUntyped(json: Json): Uint8Array {
   return writer.finish();
 }
 
-/** Bytes in base 64. Throws an ItemProblem if they are no value, unless it may be any bytes. */
+/** Bytes in base 64. Throws an ItemProblem if they are not a value, unless it may be any bytes. */
 export function bytesOf(cbor: Json, check: "checked" | "unchecked" = "checked"): Uint8Array {
   const bytes = typeof cbor === "string" ? new Uint8Array(Buffer.from(cbor, "base64")) : new Uint8Array();
   if (Buffer.from(bytes).toString("base64") !== cbor) throw new ItemProblem('has no base 64 in its "cbor"');
@@ -244,7 +245,7 @@ export function isObject(json: Json): json is { readonly [name: string]: Json } 
   return typeof json === "object" && json !== null && !Array.isArray(json) && !(json instanceof JsonNumber);
 }
 
-/** `encodeUntyped` gives the value again. Null: JSON can't say it. Throws a MalformedError for bytes that are no value. */
+/** `encodeUntyped` gives the value again. Null: JSON can't say it. Throws a MalformedError for bytes that are not a value. */
 export function valueToExactJson(bytes: Uint8Array): string | null {
   return readExact(new CborReader(bytes), 0);
 }

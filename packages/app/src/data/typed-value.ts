@@ -9,10 +9,10 @@ import {
   type ValueType,
 } from "@radical/protocol";
 
-/** What to do about a field that the types lack: builds side by side may have other fields. */
+/** The way out for a field that the types lack: builds side by side may have other fields. */
 export const UNKNOWN_FIELD_HELP = "; --untyped writes all fields as they are";
 
-/** What is wrong with it; null: nothing. The bytes are a value. */
+/** The fault of a value for its type; null: it has none. The bytes are a value of some type. */
 export function problemOfValue(bytes: Uint8Array, type: ValueType, records: RecordTypes): string | null {
   return problem(new CborReader(bytes), type, records, "value");
 }
@@ -82,7 +82,7 @@ function problemOfFields(
   for (let left = reader.map(); left > 0; left--) {
     const name = reader.text();
     const field = fields.find((known) => known.name === name) ?? fields.find(({ was = [] }) => was.includes(name));
-    if (field === undefined) return `unknown field "${path}.${name}"${UNKNOWN_FIELD_HELP}`;
+    if (field === undefined) return `There is no field "${path}.${name}"${UNKNOWN_FIELD_HELP}`;
     missing.delete(field.name);
     // An earlier build may have stored null.
     if (field.absent === true && reader.nullIfNext()) continue;
@@ -90,7 +90,7 @@ function problemOfFields(
     if (found !== null) return found;
   }
   const [name] = missing;
-  return name === undefined ? null : `missing field "${path}.${name}"`;
+  return name === undefined ? null : `The field "${path}.${name}" is missing`;
 }
 
 const KINDS: Readonly<Record<Exclude<ValueType["kind"], "nullable">, CborKind>> = {

@@ -25,6 +25,6 @@ export async function asked<T>(work: Promise<T>): Promise<T> {
   } catch (error) {
     if (!(error instanceof StorageError)) throw error;
     const hint = "The stored data are as they were. Run the same command again once that is mended.";
-    throw new CommandError("storage_failed", `${error.message}.`, hint, { cause: error });
+    throw new CommandError("storage_failed", error.message, hint, { cause: error });
   }
 }

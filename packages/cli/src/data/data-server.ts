@@ -193,7 +193,7 @@ async function startOwn(storage: Storage, keys: KeyRing, sealingKeys: SealingKey
       // Nobody is there who would send the followups of what it adopts.
       core: { followupTimeoutMs: 1, readLeaseMs: 0 },
       onHalt: (reason) => {
-        createTerminal().note(`the LVI server has ended: ${terminalText(reason)}`);
+        createTerminal().note(`The LVI server has ended: ${terminalText(reason)}`);
         process.exit(1);
       },
     });

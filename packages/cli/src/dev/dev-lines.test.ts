@@ -4,10 +4,10 @@ import { createTerminal } from "../terminal/terminal.ts";
 
 test("a handler that leaves its set is one line of words", () => {
   const detail =
-    "the handler leaves its read/write set, which is a fault of the analyzer: report it (write of t/(a)\nb)";
+    "The handler leaves its read/write set, which is a fault of the analyzer: report it (write of t/(a)\nb).";
   const line = { level: "warn", event: "set_left", module: "a", handler: "say", execution: "e", detail };
   expect(devLine({ event: "server_log", line }, createTerminal({ quiet: true }))).toBe(
-    "! say: the handler leaves its read/write set, which is a fault of the analyzer: report it. Answers stay right; a location that sees it twice runs the handler in record mode, which is slower",
+    "! say: The handler leaves its read/write set, which is a fault of the analyzer: report it. Answers stay right; a location that sees it twice runs the handler in record mode, which is slower",
   );
 });
 
@@ -23,7 +23,7 @@ test.each([
 
 test.each([
   [{ level: "info", event: "module_registered" }, null],
-  [{ level: "warn", event: "refused", detail: "in_doubt: an earlier server may have answered this attempt" }, null],
+  [{ level: "warn", event: "refused", detail: "in_doubt: An earlier server may have answered this attempt." }, null],
   [{ level: "warn", event: "refused", detail: "busy: the queue is full" }, "refused detail=busy: the queue is full"],
   [{ level: "error", event: "storage_failed", status: 7 }, "storage_failed status=7"],
 ])("of the LVI server's log %j is shown as %j", (line, shown) => {

@@ -427,7 +427,7 @@ export function edgeHalf(context: EdgeContext): EdgeHalf {
 
 /** Hexadecimal digits of a hash, for people. */
 const SHOWN = 12;
-const STILL_SERVES = "What served before goes on serving.";
+const STILL_SERVES = "The version that served before goes on serving.";
 
 function triggersOf(config: WranglerConfig): string {
   return sha256(JSON.stringify(TRIGGER_FIELDS.map((field) => config[field] ?? null)));

@@ -172,7 +172,7 @@ async function refusalOf(
   if (Math.abs(nowMs - head.timeMs) > 2 * REPLAY_WINDOW_MS)
     return unauthorized("The request was signed too long ago, or in the future.", "Set the clock of this machine.");
   const keys = await keysOf(keyId, servers, nowMs);
-  if (keys === null) return unanswered("no server of the primary has told its keys");
+  if (keys === null) return unanswered("No server of the primary has told its keys.");
   const half = keys.get(keyId);
   if (half === undefined)
     return unauthorized(
@@ -232,7 +232,7 @@ function unauthorized(message: string, hint = "Sign with an administration key o
 
 /** Asks one server after the other, until one leads. */
 async function answerOf(servers: readonly Server[], path: string, init: RequestInit): Promise<Response> {
-  let answer = unanswered("there is no server");
+  let answer = unanswered("There is no server.");
   for (const server of servers) {
     // oxlint-disable-next-line no-await-in-loop -- the next one if this one does not lead
     const given = await sent(server, path, init);

@@ -102,12 +102,12 @@ export class Registry {
   }
 
   #check(found: string, wanted: string, repository: string): void {
-    if (found !== wanted) throw new RegistryError(`${this.#origin} sent other bytes of ${repository} than ${wanted}`);
+    if (found !== wanted) throw new RegistryError(`${this.#origin} sent other bytes of ${repository} than ${wanted}.`);
   }
 
   #located(response: Response): URL {
     const location = response.headers.get("location");
-    if (location === null) throw new RegistryError(`${this.#origin} does not say where an upload goes on`);
+    if (location === null) throw new RegistryError(`${this.#origin} does not say where an upload goes on.`);
     return new URL(location, this.#origin);
   }
 
@@ -147,7 +147,7 @@ export class Registry {
     const { ok, status } = response;
     if (ok || allow.includes(status)) return response;
     const said = (await response.text()).slice(0, 500);
-    const words = `${this.#origin} refused ${method} ${url.pathname}: ${status}${said === "" ? "" : ` ${said}`}`;
+    const words = `${this.#origin} refused ${method} ${url.pathname}: ${status}${said === "" ? "." : ` ${said}`}`;
     throw new RegistryError(words, isPassing(status));
   }
 
@@ -177,7 +177,7 @@ export class Registry {
     const [{ ok, status }, said] = await answerOf(url);
     const text = ok ? tokenIn(said) : null;
     if (text === null)
-      throw new RegistryError(`${url.origin} gives no token for ${this.#origin}: ${status}`, isPassing(status));
+      throw new RegistryError(`${url.origin} gives no token for ${this.#origin}: ${status}.`, isPassing(status));
     this.#tokens.set(challenge, `Bearer ${text}`);
     return `Bearer ${text}`;
   }

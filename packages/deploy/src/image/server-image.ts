@@ -174,7 +174,7 @@ async function rawManifest(registry: Registry, source: ImageSource, architecture
   if (!isIndexType(root.descriptor.mediaType)) return root;
   const found = manifestFor(JSON.parse(Buffer.from(root.bytes).toString("utf8")) as Index, architecture);
   if (found === undefined)
-    throw new RegistryError(`${source.repository}@${source.digest} has no image for linux/${architecture}`);
+    throw new RegistryError(`${source.repository}@${source.digest} has no image for linux/${architecture}.`);
   return registry.manifest(source.repository, found.digest);
 }
 

@@ -546,9 +546,7 @@ export class AwsPrimary implements PrimaryDeployment {
       await this.#store.dropOthers(access);
     } catch (error) {
       if (!(error instanceof CommandError)) throw error;
-      note(
-        `${error.message}. The machines run the new server; the next change of the primary tries the removal again.`,
-      );
+      note(`${error.message} The machines run the new server. The next change of the primary tries the removal again.`);
     }
   }
 

@@ -322,7 +322,7 @@ describe.skipIf(!hasDynamoDbLocal())("DynamoDB", () => {
         }),
       );
       await expect(open(other)).rejects.toThrow(
-        `the table ${other}-items is not one of this server: its keys are pk, not bucket, key`,
+        `The table ${other}-items is not one of this server: its keys are pk, not bucket, key`,
       );
     });
 

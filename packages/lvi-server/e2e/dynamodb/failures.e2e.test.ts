@@ -299,7 +299,7 @@ describe.skipIf(!hasDynamoDbLocal())("when DynamoDB fails", () => {
         "complete a new execution",
         cancellation("TransactionConflict"),
         "none",
-        /another transaction/,
+        /Another transaction/,
         "several",
       ));
   });
@@ -341,9 +341,9 @@ describe.skipIf(!hasDynamoDbLocal())("when DynamoDB fails", () => {
 
   describe("refused", () => {
     test.each([
-      ["access denied", refusal("AccessDeniedException"), /access denied/],
-      ["wrong signature", refusal("InvalidSignatureException"), /access denied/],
-      ["unknown client", refusal("UnrecognizedClientException"), /access denied/],
+      ["access denied", refusal("AccessDeniedException"), /Access is denied/],
+      ["wrong signature", refusal("InvalidSignatureException"), /Access is denied/],
+      ["unknown client", refusal("UnrecognizedClientException"), /Access is denied/],
       [
         "item too large",
         refusal("ValidationException", 400, { message: "Item size has exceeded the maximum allowed size" }),
@@ -372,7 +372,7 @@ describe.skipIf(!hasDynamoDbLocal())("when DynamoDB fails", () => {
 
     test("a table that is missing: `none`; the next start makes it again", async () => {
       await client().send(new DeleteTableCommand({ TableName: `${prefix}-items` }));
-      expect(await failureOf(loadAll(storage, [X]))).toEqual(["none", expect.stringMatching(/a table is missing/)]);
+      expect(await failureOf(loadAll(storage, [X]))).toEqual(["none", expect.stringMatching(/A table is missing/)]);
       const reopened = await open(local.endpoint);
       expect((await loadAll(reopened, [X])).size).toBe(0);
     });
@@ -381,14 +381,14 @@ describe.skipIf(!hasDynamoDbLocal())("when DynamoDB fails", () => {
       proxy.always("DescribeTable", refusal("AccessDeniedException"));
       expect(await failureOf(open(proxy.endpoint))).toEqual([
         "none",
-        expect.stringMatching(/can't use the table .*-\w+: access denied/),
+        expect.stringMatching(/Can't use the table .*-\w+: Access is denied/),
       ]);
       proxy.reset();
       prefix = randomBytes(8).toString("hex");
       proxy.always("CreateTable", refusal("AccessDeniedException"));
       expect(await failureOf(open(proxy.endpoint))).toEqual([
         "none",
-        expect.stringMatching(/can't make the table .*: access denied/),
+        expect.stringMatching(/Can't make the table .*: Access is denied/),
       ]);
     });
   });
@@ -445,7 +445,7 @@ describe.skipIf(!hasDynamoDbLocal())("when DynamoDB fails", () => {
       const large = { ...intentOf(1, second), args: new Uint8Array(1_000_000) };
       expect(await direct.storeIntent(second, large)).toEqual({ kind: "stored" });
       release();
-      expect(await recovering).toEqual(["none", expect.stringMatching(/another server has taken over/)]);
+      expect(await recovering).toEqual(["none", expect.stringMatching(/Another server has taken over/)]);
       const record = await direct.lookUp(second, large.executionId);
       expect(record?.state === "pending" && record.intent.args.length).toBe(1_000_000);
     });

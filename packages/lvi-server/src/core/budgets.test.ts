@@ -67,7 +67,7 @@ test("all locations together have a bound of bytes", () => {
   budgets.begin("va", large, 0);
   budgets.begin("jp", large, 0);
   expect(budgets.excess("ie", { units: 1, bytes: 101 })).toEqual({
-    words: "requests of 1400 bytes are under way, and this one has 101; at most 1500",
+    words: "Requests of 1400 bytes are under way, and this one has 101; at most 1500.",
     retryAfterMs: 1_000,
   });
   expect(budgets.excess("ie", { units: 1, bytes: 100 })).toBe(null);

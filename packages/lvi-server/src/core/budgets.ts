@@ -81,13 +81,16 @@ export class Budgets {
   excess(location: string, { units, bytes }: Usage): OverBudget | null {
     const most = this.#budget;
     const has = this.#accounts.get(location) ?? NOTHING;
-    const over = (what: string): OverBudget => ({ words: `${location} has ${what}`, retryAfterMs: RETRY_MS });
+    const over = (what: string): OverBudget => ({
+      words: `The location ${location} has ${what}.`,
+      retryAfterMs: RETRY_MS,
+    });
     if (has.executions + 1 > most.executions)
       return over(`${has.executions} executions under way; at most ${most.executions}`);
     if (has.bytes + bytes > most.bytes)
       return over(`requests of ${has.bytes} bytes under way, and this one of ${bytes}; at most ${most.bytes}`);
     if (this.#bytes + bytes > this.#allBytes) {
-      const words = `requests of ${this.#bytes} bytes are under way, and this one has ${bytes}; at most ${this.#allBytes}`;
+      const words = `Requests of ${this.#bytes} bytes are under way, and this one has ${bytes}; at most ${this.#allBytes}.`;
       return { words, retryAfterMs: RETRY_MS };
     }
     return this.excessOfUnits(location, units);
@@ -97,7 +100,7 @@ export class Budgets {
   excessOfUnits(location: string, units: number): OverBudget | null {
     const has = this.#accounts.get(location) ?? NOTHING;
     if (has.units + units <= this.#budget.units) return null;
-    const words = `${location} has ${has.units} units held or asked for, and wants ${units} more; at most ${this.#budget.units}`;
+    const words = `The location ${location} has ${has.units} units held or asked for, and wants ${units} more; at most ${this.#budget.units}.`;
     return { words, retryAfterMs: RETRY_MS };
   }
 
@@ -108,7 +111,7 @@ export class Budgets {
     const { workers, burstMs } = this.#budget;
     const overMs = this.#leak(account, nowMs) - workers * burstMs;
     if (overMs <= 0) return null;
-    const words = `the handlers of ${location} have used up its share of the workers`;
+    const words = `The handlers of ${location} have used up its share of the workers.`;
     return { words, retryAfterMs: Math.max(1, Math.ceil(overMs / workers)) };
   }
 

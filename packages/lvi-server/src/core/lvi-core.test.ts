@@ -2237,9 +2237,9 @@ describe("followups", () => {
     expect([...kills, ...story.kills]).toEqual([0, 1, 2, 3]);
     const alarms = story.observed.filter(({ name }) => name === "overdue_intent_alarm");
     expect(alarms.map(({ detail }) => detail)).toEqual([
-      expect.stringMatching(/^run 1 of f in place of its followup did not end: too long\. /),
-      expect.stringMatching(/^run 2 of f /),
-      expect.stringMatching(/^run 3 of f /),
+      expect.stringMatching(/^Run 1 of f in place of its followup did not end: too long\. /),
+      expect.stringMatching(/^Run 2 of f /),
+      expect.stringMatching(/^Run 3 of f /),
     ]);
     story.ran(did("x=1 x:=2"));
     story.completed();
@@ -3172,7 +3172,8 @@ describe("tables that a module names for its handlers", () => {
 describe("a followup that is audited", () => {
   const alarmsOf = (story: Story): readonly string[] =>
     story.observed.flatMap(({ name, detail = "" }) => (name.endsWith("_alarm") ? [`${name}: ${detail}`] : []));
-  const FORGED = "forged_alarm: a followup of the location near is not what two runs of the handler do here: it has ";
+  const FORGED = "forged_alarm: A followup of the location near was not applied: it has ";
+  const AGREED = ". Two runs of the handler here agree on something else.";
   const audited = (): Story => {
     const story = withPendingWrite({ auditedPart: 1 });
     story.followup("A", C1, "x:=2");
@@ -3200,7 +3201,7 @@ describe("a followup that is audited", () => {
     story.completed();
     expect(story.said).toEqual(["complete A 2.1 pending x:=2", "followup A ← forged"]);
     expect(alarmsOf(story)).toEqual([
-      `${FORGED}another outcome (abort in place of result), other writes of t/x; it was not applied`,
+      `${FORGED}another outcome (abort in place of result), other writes of t/x${AGREED}`,
     ]);
     expect(story.storedValue("x")).toBe("2");
     // Its module is as good as before.
@@ -3233,7 +3234,7 @@ describe("a followup that is audited", () => {
       "followup A ← forged",
       "followup A ← applied",
     ]);
-    expect(alarmsOf(story)).toEqual([`${FORGED}other writes of t/x; it was not applied`]);
+    expect(alarmsOf(story)).toEqual([`${FORGED}other writes of t/x${AGREED}`]);
   });
 
   test("again and again: copies are kept once, and answered together", () => {
@@ -3270,7 +3271,7 @@ describe("a followup that is audited", () => {
     const story = audited();
     for (const _ of [1, 2]) story.ran({ kind: "undeclared", reason: "write of t/y" });
     expect(story.said).toEqual(["run declared on x=1", "followup A ← forged", "run derive writing nothing on x=1"]);
-    expect(alarmsOf(story)[0]).toBe(`${FORGED}an end, and the runs have none (undeclared); it was not applied`);
+    expect(alarmsOf(story)[0]).toBe(`${FORGED}an end, and the runs have none (undeclared)${AGREED}`);
   });
 
   test.each([
@@ -3299,7 +3300,7 @@ describe("a followup that is audited", () => {
     story.ran(did("x x:=2"));
     story.completed();
     expect(story.said).toEqual(["run declared on x=1", "complete A 2.1 pending x:=2", "followup A ← forged"]);
-    expect(alarmsOf(story)).toContain(`${FORGED}other writes of t/x; it was not applied`);
+    expect(alarmsOf(story)).toContain(`${FORGED}other writes of t/x${AGREED}`);
     expect(story.storedValue("x")).toBe("2");
   });
 

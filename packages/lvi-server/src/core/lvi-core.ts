@@ -906,11 +906,11 @@ export class LviCore {
     const seen = this.#answered.look(request, this.#latest, this.#wallMs);
     if (seen !== "new") return refuse("in_doubt", seen === "answered" ? ANSWERED : IN_DOUBT, 0);
 
-    if (this.#draining) return refuse("draining", "the server is shutting down", 1_000);
+    if (this.#draining) return refuse("draining", "The server is shutting down.", 1_000);
     const plans = this.#modules.plansOf(module);
-    if (plans === undefined) return refuse("unknown_module", `module ${module} is not registered`, 1_000);
+    if (plans === undefined) return refuse("unknown_module", `The module ${module} is not registered.`, 1_000);
     const plan = plans.get(handler);
-    if (plan === undefined) return refuse("unknown_handler", `module ${module} has no handler ${handler}`, null);
+    if (plan === undefined) return refuse("unknown_handler", `The module ${module} has no handler ${handler}.`, null);
     const unready = this.#indexes.unready(this.#modules.indexesOf(module));
     if (unready !== null) return refuse("index_building", wordsOfUnready(unready), 1_000);
     const behindMs = this.#wallMs - request.environment.timeMs;
@@ -918,12 +918,16 @@ export class LviCore {
     if (Math.max(-behindMs, behindMs - this.#aheadMs) > this.#options.maxClockSkewMs) {
       return refuse(
         "clock_skew",
-        `the location's time ${request.environment.timeMs} is too far from the server's`,
+        `The location's time ${request.environment.timeMs} is too far from the server's.`,
         null,
       );
     }
     if (units !== null && units.length > this.#options.maxUnits) {
-      return refuse("too_many_units", `${units.length} units; at most ${this.#options.maxUnits}`, null);
+      return refuse(
+        "too_many_units",
+        `The read/write set has ${units.length} units; at most ${this.#options.maxUnits} can be locked.`,
+        null,
+      );
     }
     if (request.mustNotWrite && units?.some(({ mode }) => mode !== "read") === true) {
       const message = wroteOnGet(handler, "its read/write set has units that it writes");
@@ -936,7 +940,7 @@ export class LviCore {
       return refuse("busy", `${tasks} tasks wait. Try again later.`, 1_000);
     if (this.#shedding !== null) return this.#shed(caller, this.#shedding);
     if (this.#executions.size >= this.#options.maxExecutions) {
-      return refuse("busy", `${this.#executions.size} executions are under way`, 1_000);
+      return refuse("busy", `${this.#executions.size} executions are under way. Try again later.`, 1_000);
     }
     if (plan === "workflow") {
       if (this.#workflows.table.size >= this.#options.maxTasks)
@@ -1271,7 +1275,7 @@ export class LviCore {
   #failForRows(execution: Execution, stage: Stage): void {
     const near = stage.kind === "validate" ? null : stage.near;
     const { mostRows } = this.#versions.ranges;
-    const message = `the handler reads ranges of more than ${mostRows} items, which is more than the server keeps in memory`;
+    const message = `The handler reads ranges of more than ${mostRows} items, which is more than the server keeps in memory.`;
     this.#fail(execution, near, "too_many_units", message);
   }
 
@@ -1279,7 +1283,7 @@ export class LviCore {
     const near = stage.kind === "validate" ? null : stage.near;
     if (near !== null && near.recording && near.guessing) return this.#captureStrictly(execution, near);
     const { maxReadBytes } = this.#options;
-    this.#fail(execution, near, "too_many_units", `the handler reads more than ${maxReadBytes} bytes of values`);
+    this.#fail(execution, near, "too_many_units", `The handler reads more than ${maxReadBytes} bytes of values.`);
   }
 
   // ── The write intent and its followup ──────────────────────────────────────────────────────────────────────────────
@@ -1366,7 +1370,7 @@ export class LviCore {
       return;
     }
     this.#note("intent_alarm", execution, {
-      detail: "the execution id has a pending intent that this server has not adopted",
+      detail: "The execution id has a pending intent that this server has not adopted.",
     });
     for (const caller of callers) this.#replyPending(caller);
   }
@@ -1576,7 +1580,7 @@ export class LviCore {
     // variant: forged-told
     if (verdict === "forged") {
       const words = found.find((each) => each !== null) ?? "";
-      const detail = `a followup of the location ${location} is not what two runs of the handler do here: ${words}; it was not applied`;
+      const detail = `A followup of the location ${location} was not applied: ${words}. Two runs of the handler here agree on something else.`;
       this.#note("forged_alarm", execution, { handler: invocation.handler, detail });
     } else this.#unlike(invocation, "two runs of one execution here differ");
     const refused = verdict === "forged" ? "forged" : "not_covered";
@@ -1677,7 +1681,7 @@ export class LviCore {
         execution,
         near,
         "too_many_units",
-        `the handler accesses more than ${this.#options.maxUnits} units`,
+        `The handler accesses more than ${this.#options.maxUnits} units.`,
       );
     }
     // A span stands for its rows.
@@ -1951,7 +1955,7 @@ export class LviCore {
     if (plan !== "sliced" && plan !== "given") return false;
     const times = this.#modules.leftSet(module, handler);
     const words = plan === "given" ? GIVEN_SET_LEFT : DERIVED_SET_LEFT;
-    this.#note("set_left", execution, { handler, times, detail: `${words} (${reason})` });
+    this.#note("set_left", execution, { handler, times, detail: `${words} (${reason}).` });
     return true;
   }
 
@@ -3117,7 +3121,7 @@ export class LviCore {
     switch (failed.kind) {
       case "look-up":
         this.#operations.delete(operation);
-        return this.#refuseBusy(execution, "storage can't be read");
+        return this.#refuseBusy(execution, "Storage can't be read. Try again later.");
       case "load":
         this.#versions.loadFailed(operation);
         this.#operations.delete(operation);
@@ -3135,7 +3139,7 @@ export class LviCore {
         failed.doubtful ||= effect === "unknown";
         if (failed.doubtful) return again({ kind: "store-intent", operation, intent: failed.storing.intent });
         this.#operations.delete(operation);
-        return this.#refuseBusy(execution, "storage can't be written");
+        return this.#refuseBusy(execution, "Storage can't be written. Try again later.");
       case "complete":
         failed.doubtful ||= effect === "unknown";
         // variant: completion-doubtful
@@ -3143,14 +3147,15 @@ export class LviCore {
           return again(failed.effect);
         this.#operations.delete(operation);
         for (const { completing } of failed.members) this.#notStored(completing.completion);
-        for (const member of failed.members) this.#refuseBusy(member.execution, "storage can't be written");
+        for (const member of failed.members)
+          this.#refuseBusy(member.execution, "Storage can't be written. Try again later.");
         return;
     }
   }
 
   #loadFailed(execution: Execution, stage: Stage): void {
     if (stage.kind !== "validate" && stage.near.abandoned !== null) return this.#pause(execution, stage.near.abandoned);
-    this.#refuseBusy(execution, "storage can't be read");
+    this.#refuseBusy(execution, "Storage can't be read. Try again later.");
   }
 
   #executed(run: RunId, { result, tookMs, followers: ended = NO_FOLLOWERS }: EndedRun): void {
@@ -3319,7 +3324,7 @@ export class LviCore {
 
   /** Not a refusal of the execution: it goes on. */
   #replyPending(caller: Pick<Caller, "id" | "request">): void {
-    const message = "the execution is pending";
+    const message = "The execution is pending.";
     this.#reply(caller, { kind: "refused", code: "pending", message, retryAfterMs: RETRY_AFTER_MS }, NO_FACTS);
   }
 
@@ -3419,9 +3424,9 @@ function stageLoaded({ phase }: Execution): Stage {
 /** For the operator, as the log has it. */
 function wordsOfOverdue({ handler }: Invocation, kills: number, reason: string): string {
   return (
-    `run ${kills} of ${handler} in place of its followup did not end: ${reason}. ` +
+    `Run ${kills} of ${handler} in place of its followup did not end: ${reason}. ` +
     "What the intent holds stays locked until a run ends; the next one may last twice as long. " +
-    "If this goes on, see what the reason says: docs/operations.md, Long-running handlers"
+    "If this goes on, see what the reason says: docs/operations.md, Long-running handlers."
   );
 }
 
@@ -3437,8 +3442,8 @@ function causeFor(of: Pending | RanNearStorage, { declared }: Execution, caller:
 /** Why a module's handlers can't run, as the location tells it. */
 function wordsOfUnready({ declaration, state }: KnownIndex<unknown>): string {
   if (state.phase === "stopped")
-    return `the index ${declaration.name} could not be built, since some items of ${declaration.table} can't be indexed as they are`;
-  return `the index ${declaration.name} is being built, and is not complete yet`;
+    return `The index ${declaration.name} could not be built, since some items of ${declaration.table} can't be indexed as they are.`;
+  return `The index ${declaration.name} is being built, and is not complete yet.`;
 }
 
 function hex(number: number, digits: number): string {
@@ -3476,8 +3481,8 @@ const NO_QUERIES: readonly Query[] = [];
 const NOTHING_CHANGED: ReadonlyMap<UnitId, CommitId> = new Map();
 const RETRY_AFTER_MS = 1_000;
 const SHED: Readonly<Record<ShedReason, string>> = {
-  event_loop: "the server can't keep up with its requests",
-  memory: "the memory of the server is nearly used up",
+  event_loop: "The server can't keep up with its requests. Try again later.",
+  memory: "The memory of the server is nearly used up. Try again later.",
 };
 /**
  * So many waiters make an execution contended. It is answered later by the time of its run, and each waiter goes on earlier by
@@ -3488,19 +3493,19 @@ const HOT = "the version table holds all units of this step";
 const VALIDATED = "the version table holds the units that are validated in this step";
 const CAPTURED = "a run reads units that were captured";
 const APPLIED = "the version table holds what was applied in this step";
-const GIVEN_SET_LEFT = "the handler leaves the read/write set that its @readwrite gives: correct the set";
-const DERIVED_SET_LEFT = "the handler leaves its read/write set, which is a fault of the analyzer: report it";
-const CROWDED_OUT = "the handler ran for long while others waited for a worker";
+const GIVEN_SET_LEFT = "The handler leaves the read/write set that its @readwrite gives: correct the set";
+const DERIVED_SET_LEFT = "The handler leaves its read/write set, which is a fault of the analyzer: report it";
+const CROWDED_OUT = "The handler ran for long while others waited for a worker.";
 const WAITED = "The execution waited too long for units that others hold. Try again later.";
 
 function queueIsFull(waiters: number, unit: UnitId): string {
   return `${waiters} executions wait for ${unit === GATE ? "their locks" : unit} already. Try again later.`;
 }
-const TAKEN_OVER = "another server has taken over the storage";
-const RUN_OUT = "the leadership of this server has run out, and another server may lead";
-const ANSWERED = "the attempt, or a later one, was answered before";
-const IN_DOUBT = "an earlier server may have answered this attempt";
-const NOT_KEPT = "the execution was carried out before, once, and its answer is not kept any more";
+const TAKEN_OVER = "Another server has taken over the storage.";
+const RUN_OUT = "The leadership of this server has run out, and another server may lead.";
+const ANSWERED = "The attempt, or a later one, was answered before.";
+const IN_DOUBT = "An earlier server may have answered this attempt.";
+const NOT_KEPT = "The execution was carried out before, once, and its answer is not kept any more.";
 const UNVERIFIED =
-  "the execution id was used before, and the server no longer has the key by which it could tell whether for the same request";
-const REUSED = "the execution id was used before with another handler, with other arguments or by another caller";
+  "The execution id was used before. The server no longer has the key by which it could tell whether the request is the same.";
+const REUSED = "The execution id was used before with another handler, with other arguments or by another caller.";

@@ -143,13 +143,13 @@ export function failureOf(outcome: Outcome, nowMs: number): TaskError | null {
 /** The code of a failure: the parameters of the handler do not fit the arguments, since the module is another one than at the enqueue. */
 const MISFIT = "arguments";
 /** As the codec of handlers begins its words, before the handler itself begins. */
-const MISFIT_WORDS = /^(?:the arguments[:,]|missing argument )/;
+const MISFIT_WORDS = /^(?:the arguments[:,]|missing argument )/i;
 
 /** The error of a task whose arguments can't be opened. As with others that misfit, the next start of the server tries again. */
 export const UNREADABLE = {
   code: MISFIT,
   message:
-    "the arguments, which are sealed, can't be opened: their key is missing. Put it back, and start the server again",
+    "The arguments, which are sealed, can't be opened: their key is missing. Put it back, and start the server again.",
 } as const;
 
 /** Of an attempt of such a task. */

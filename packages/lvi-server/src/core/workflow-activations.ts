@@ -85,7 +85,7 @@ export class WorkflowActivations {
     const { workflow } = entry;
     const loaded = present(entry.loaded, LOADED);
     if (this.#host.plansOf(workflow.module)?.get(workflow.handler) !== "workflow")
-      return this.#stuck(entry, "module_missing", `its module ${workflow.module} has no workflow ${workflow.handler}`);
+      return this.#stuck(entry, "module_missing", `The module ${workflow.module} has no workflow ${workflow.handler}.`);
     const last = loaded.entries.at(-1);
     // Its time never goes back, and a timer is not early.
     // variant: workflow-time
@@ -196,8 +196,8 @@ export class WorkflowActivations {
 
 const NO_SNAPSHOT = new Map<never, never>();
 const JOURNAL_FULL =
-  `its journal has more than ${MAX_JOURNAL_ENTRIES} entries, or more than ${MAX_JOURNAL_BYTES} bytes. ` +
-  "A workflow that goes on for long goes on with an empty journal: again(…)";
+  `The journal has more than ${MAX_JOURNAL_ENTRIES} entries, or more than ${MAX_JOURNAL_BYTES} bytes. ` +
+  "A workflow that goes on for long goes on with an empty journal: again(…).";
 function wordsOfDifference({ command, expected, found, place }: WorkflowRun & { kind: "differs" }): string {
   const words = (trace: CommandTrace | null): string =>
     trace === null ? "none" : `${trace.kind} ${trace.name}`.trim();

@@ -90,7 +90,7 @@ export class WorkflowCallers {
   }
 
   #unknown(caller: WorkflowCaller): void {
-    const message = "there is no such workflow, or somebody else has started it";
+    const message = "There is no such workflow, or somebody else has started it.";
     this.#host.reply(caller, { kind: "refused", code: "unknown_workflow", message, retryAfterMs: null }, []);
   }
 
@@ -170,7 +170,7 @@ export class WorkflowCallers {
     if (entry !== undefined) return this.ask(caller, question);
     // Its caller can't be opened.
     if (record?.state === "task" && record.task.isUnreadable === true && record.task.handler === question.handler)
-      return this.refuseBusy([caller], "the arguments of the workflow can't be opened");
+      return this.refuseBusy([caller], "The arguments of the workflow can't be opened.");
     // It begins as a task. One that becomes no workflow is nobody's to ask for here.
     if (record?.state === "task" && isAskedBy(record.task, question) && this.#actions.isToBe(record.task)) {
       if (question.cancels) return this.#cancelTask(caller, question);
@@ -194,13 +194,13 @@ export class WorkflowCallers {
     const outcome = stored?.outcome ?? null;
     if (isSame && outcome !== null) return this.tellEnd(caller, "stored", outcome, []);
     if (isSame && stored !== null && isNotKept(stored)) return this.#replyNotKept(caller, after);
-    const message = "the execution id was used before with another handler, with other arguments or by another caller";
+    const message = "The execution id was used before with another handler, with other arguments or by another caller.";
     const answer = { kind: "refused", code: "idempotency_key_reused", message, retryAfterMs: null } as const;
     this.#host.reply(caller, answer, stored === null ? [] : after);
   }
 
   #replyNotKept(caller: WorkflowCaller, after: readonly Fact[]): void {
-    const message = "the workflow has ended, and its answer is not kept any more";
+    const message = "The workflow has ended, and its answer is not kept any more.";
     this.#host.reply(caller, { kind: "refused", code: "answer_not_kept", message, retryAfterMs: null }, after);
   }
 
@@ -215,7 +215,7 @@ export class WorkflowCallers {
 
   /** Storage could not look. */
   failed(operation: OperationId): void {
-    this.refuseBusy([this.#takeLookUp(operation).caller], "storage can't be read");
+    this.refuseBusy([this.#takeLookUp(operation).caller], "Storage can't be read. Try again later.");
   }
 
   #takeLookUp(operation: OperationId): { readonly question: WorkflowQuestion; readonly caller: WorkflowCaller } {

@@ -637,7 +637,7 @@ function readiness(state: ServerState): Answer {
         ? json(200, { status: "ready" })
         : json(503, {
             status: "lease_run_out",
-            reason: "the leadership of this server was not renewed in time, and storage is being asked for it",
+            reason: "The leadership of this server was not renewed in time, and storage is being asked for it.",
           });
     case "draining":
       return json(503, { status: "draining", reason: WHY_NOT_SERVING.stopped });
@@ -673,10 +673,10 @@ class NotServingError extends RadicalError {
 }
 
 const WHY_NOT_SERVING: Readonly<Record<Reason, string>> = {
-  starting: "storage is being asked which server leads",
-  standby: "another server leads; this one takes over when that one dies",
-  recovering: "the intents that the last server left pending are being read back",
-  stopped: "the server is shutting down",
+  starting: "Storage is being asked which server leads.",
+  standby: "Another server leads. This one takes over when that one dies.",
+  recovering: "The intents that the last server left pending are being read back.",
+  stopped: "The server is shutting down.",
 };
 
 /** Of a signature that must still fit the whole body. */

@@ -38,7 +38,7 @@ test("what changes is told; what stays, what can't be read and what is wrong cha
   expect(told.told).toEqual([
     "unread throttled",
     "keys b a",
-    expect.stringMatching(/^wrong key 1 is neither/),
+    expect.stringMatching(/^wrong Key 1 is neither/),
     "keys b",
   ]);
 });
@@ -84,6 +84,6 @@ test("a client that hangs is given up, and the next look asks again", async () =
 
 test("without a first look there are no keys", async () => {
   await expect(firstKeys(parameter(new Error("no such parameter")))).rejects.toThrow("no such parameter");
-  await expect(firstKeys(parameter("nothing"))).rejects.toThrow("key 1 is neither");
+  await expect(firstKeys(parameter("nothing"))).rejects.toThrow("Key 1 is neither");
   expect([...(await firstKeys(parameter(KEY))).keys.locations.keys()]).toEqual(["a"]);
 });

@@ -94,21 +94,21 @@ export function parseKeys(text: string): Keys {
   const administration = new Map<string, Uint8Array>();
   for (const [index, part] of partsOf(text).entries()) {
     const key = keyIn(part);
-    const place = `key ${index + 1}`;
-    if (key === null) throw new KeysError(`${place} is neither <id>:<hex> nor <id>:ed25519:<hex>; ${HINT}`);
+    const place = `Key ${index + 1}`;
+    if (key === null) throw new KeysError(`${place} is neither <id>:<hex> nor <id>:ed25519:<hex>. ${HINT}`);
     const { id, kind, bytes } = key;
     if (kind === "ed25519-private")
       throw new KeysError(
-        `"${id}" is the private half of an administration key; a server must have its public half only`,
+        `"${id}" is the private half of an administration key. Give the server its public half only.`,
       );
     if (kind === "location" && bytes.length < MIN_KEY_BYTES)
-      throw new KeysError(`${place} is shorter than ${MIN_KEY_BYTES} bytes; ${HINT}`);
+      throw new KeysError(`${place} is shorter than ${MIN_KEY_BYTES} bytes. ${HINT}`);
     if (kind === "ed25519" && bytes.length !== HALF_BYTES)
-      throw new KeysError(`${place} does not have the ${HALF_BYTES} bytes of a public half; ${HINT}`);
-    if (locations.has(id) || administration.has(id)) throw new KeysError(`the key "${id}" is there twice`);
+      throw new KeysError(`${place} does not have the ${HALF_BYTES} bytes of a public half. ${HINT}`);
+    if (locations.has(id) || administration.has(id)) throw new KeysError(`The key "${id}" is there twice.`);
     (kind === "location" ? locations : administration).set(id, bytes);
   }
-  if (locations.size === 0) throw new KeysError(`there is no key, so no location could sign; ${HINT}`);
+  if (locations.size === 0) throw new KeysError(`There is no key, so no location could sign. ${HINT}`);
   return { locations, administration };
 }
 
@@ -120,7 +120,7 @@ function keyIn(part: string): KeyText | null {
 }
 
 const HINT =
-  'a key is "<id>:<hex>", for example with: openssl rand -hex 32; `radical secrets new-keys` makes all that are needed';
+  'A key is "<id>:<hex>", for example with: openssl rand -hex 32. `radical secrets new-keys` makes all that are needed.';
 
 /** Of a text that may be wrong: the ids of the keys in it that have their form. */
 export function keyIdsOf(text: string): readonly string[] {

@@ -92,6 +92,6 @@ class SqliteItems implements ItemReader {
 
 function intact({ table, key, value, commit_id: commitId, hash }: Row): StoredUnit {
   const unit = unitId(table, key);
-  if (contentHash(value) !== hash) throw new StorageError("none", `the stored value of ${unit} is corrupt`);
+  if (contentHash(value) !== hash) throw new StorageError("none", `The stored value of ${unit} is corrupt.`);
   return { unit, commitId, value };
 }

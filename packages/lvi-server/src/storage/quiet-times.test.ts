@@ -159,7 +159,7 @@ test("a pause of a storage that has been quiet for long takes no time, whatever 
 });
 
 test.each([
-  ["a write does not end", { end: false, set: 0, isReplaced: false }, /a write takes longer than 2 s/],
+  ["a write does not end", { end: false, set: 0, isReplaced: false }, /A write takes longer than 2 s/],
   ["the clock is set", { end: true, set: 2_000, isReplaced: false }, /clock of the server was set/],
   ["another server leads", { end: true, set: 0, isReplaced: true }, /another server leads/],
 ])("a pause is given up when %s, and writes go on", async (_, { end, set, isReplaced }, why) => {
@@ -235,7 +235,7 @@ test.each([
   await settled();
   expect(world.begun).toBe(begun);
   world.times.stop();
-  expect(String(await failure)).toContain("the server is being stopped");
+  expect(String(await failure)).toContain("The server is being stopped.");
   await settled();
   expect(world.begun).toBe(begun + 1);
   expect(world.kept).toEqual([]);

@@ -126,7 +126,7 @@ export class QuietTimes {
     if (second === null) throw setMeanwhile();
     // Writes go on meanwhile: the time is over.
     if (await this.#keep(quiet)) return second;
-    throw new StorageError("none", "the quiet time was not kept: storage has failed, or another server leads");
+    throw new StorageError("none", "The quiet time was not kept: storage has failed, or another server leads.");
   }
 
   /** A quiet time that is long enough. */
@@ -156,7 +156,7 @@ export class QuietTimes {
     if (this.#writes > 0)
       throw new StorageError(
         "none",
-        `a write takes longer than ${DRAIN_MS / 1_000} s, and others don't wait longer for it`,
+        `A write takes longer than ${DRAIN_MS / 1_000} s, and others don't wait longer for it.`,
       );
   }
 
@@ -210,11 +210,11 @@ export class QuietTimes {
 }
 
 function setMeanwhile(): StorageError {
-  return new StorageError("none", "the clock of the server was set meanwhile, so nobody knows which time it was");
+  return new StorageError("none", "The clock of the server was set meanwhile, so nobody knows which time it was.");
 }
 
 function stopped(): StorageError {
-  return new StorageError("none", "the server is being stopped");
+  return new StorageError("none", "The server is being stopped.");
 }
 
 /** The last whole second until then of which a copy is whole; null: there is none. */

@@ -22,7 +22,7 @@ test("a release serves each schema up to its newest, and later ones that can be 
     expect(checkSchema("a.sqlite", { written, readableFrom }, KNOWN)).toBeUndefined();
   expect(() => checkSchema("a.sqlite", { written: 9, readableFrom: 7 }, KNOWN)).toThrow(
     new WrongSchemaError(
-      "a.sqlite has schema 9, which servers read that know schema 7, and this one knows up to 6. A later release has finished its upgrade here: start that release, or a later one",
+      "a.sqlite has schema 9, which servers read that know schema 7, and this one knows up to 6. A later release has finished its upgrade here: start that release, or a later one.",
     ),
   );
   expect(() => checkSchema("a.sqlite", { written: 1, readableFrom: 1 }, KNOWN)).toThrow(

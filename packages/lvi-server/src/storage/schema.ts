@@ -53,11 +53,11 @@ export function checkSchema(place: string, { written, readableFrom }: StorageSch
   const newest = newestOf(known).schema;
   if (readableFrom > newest)
     throw new WrongSchemaError(
-      `${place} has schema ${written}, which servers read that know schema ${readableFrom}, and this one knows up to ${newest}. A later release has finished its upgrade here: start that release, or a later one`,
+      `${place} has schema ${written}, which servers read that know schema ${readableFrom}, and this one knows up to ${newest}. A later release has finished its upgrade here: start that release, or a later one.`,
     );
   if (written < known.oldest)
     throw new WrongSchemaError(
-      `${place} has schema ${written}, and this release upgrades none before ${known.oldest}. Start the release before this one first, or choose another place`,
+      `${place} has schema ${written}, and this release upgrades none before ${known.oldest}. Start the release before this one first, or choose another place.`,
     );
 }
 

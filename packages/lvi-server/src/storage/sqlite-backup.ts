@@ -39,8 +39,8 @@ const COUNTS = {
 
 /** Writes a copy, which is there whole or not at all. Throws a StorageError. */
 export async function backUpSqlite(file: string, to: string): Promise<BackupContent> {
-  if (!existsSync(file)) throw new StorageError("none", `There is no file ${file}`);
-  if (existsSync(to)) throw new StorageError("none", `${to} is there already`);
+  if (!existsSync(file)) throw new StorageError("none", `There is no file ${file}.`);
+  if (existsSync(to)) throw new StorageError("none", `${to} is there already.`);
   const unfinished = `${to}.unfinished`;
   return naming(`${file} can't be copied to ${to}`, async () => {
     await mkdir(path.dirname(to), { recursive: true, mode: OWNERS_FOLDER });
@@ -71,8 +71,8 @@ export async function backUpSqlite(file: string, to: string): Promise<BackupCont
 
 /** Looks at every page, and at the hash of every item. Throws a StorageError that says what is wrong. */
 export async function checkBackup(file: string): Promise<BackupContent> {
-  if (!existsSync(file)) throw new StorageError("none", `There is no file ${file}`);
-  return naming(`${file} is no whole copy`, async () => {
+  if (!existsSync(file)) throw new StorageError("none", `There is no file ${file}.`);
+  return naming(`${file} is not a whole copy`, async () => {
     const database = new DatabaseSync(file, { readOnly: true });
     let counts: Omit<BackupContent, "items">;
     try {

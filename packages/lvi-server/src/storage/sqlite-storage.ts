@@ -336,7 +336,7 @@ export class SqliteStorage implements Storage {
     if (schema < BASE_SCHEMA && !this.isExclusive && this.#guard === null)
       throw new StorageError(
         "none",
-        `${this.#file} can't be upgraded from schema ${schema}: another server uses it. Stop that server before this one starts`,
+        `${this.#file} can't be upgraded from schema ${schema}: another server uses it. Stop that server before this one starts.`,
       );
     for (let from = schema; from < BASE_SCHEMA; from++) this.#database.exec(UPGRADES[from] ?? "");
     this.#database.exec(SCHEMA);
@@ -386,7 +386,7 @@ export class SqliteStorage implements Storage {
       if (!NO_ROOM.has(errorCode(error))) throw error;
       this.#notice =
         `${this.#file} still has what an older version left in it: it could not be rewritten (${messageOf(error)}). ` +
-        "Make room for a second copy of it on its disk and in the folder for temporary files, and start the server again";
+        "Make room for a second copy of it on its disk and in the folder for temporary files, and start the server again.";
       return;
     }
     this.#database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
@@ -452,7 +452,7 @@ export class SqliteStorage implements Storage {
 
   recover(epoch: number): Promise<readonly Intent[]> {
     return this.#enqueue(() => {
-      if (this.#number("epoch") !== epoch) throw new StorageError("none", "another server has taken over");
+      if (this.#number("epoch") !== epoch) throw new StorageError("none", "Another server has taken over.");
       // The order of their bytes is that of `compareCommits`.
       return this.#all<PendingRow>("SELECT * FROM pending_intents ORDER BY commit_id").map(intentOf);
     });
@@ -477,7 +477,7 @@ export class SqliteStorage implements Storage {
         bytes += row.value.length;
         if (bytes > mostBytes) return null;
         if (contentHash(row.value) !== row.hash)
-          throw new StorageError("none", `the stored value of ${unit} is corrupt`);
+          throw new StorageError("none", `The stored value of ${unit} is corrupt.`);
         items.set(unit, { commitId: row.commit_id, value: row.value });
       }
       return items;
@@ -502,7 +502,7 @@ export class SqliteStorage implements Storage {
       limit,
     ).map(({ key, value, commit_id: commitId, hash }) => {
       const unit = unitId(table, key);
-      if (contentHash(value) !== hash) throw new StorageError("none", `the stored value of ${unit} is corrupt`);
+      if (contentHash(value) !== hash) throw new StorageError("none", `The stored value of ${unit} is corrupt.`);
       return { unit, commitId, value };
     });
   }

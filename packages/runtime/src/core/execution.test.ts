@@ -1496,7 +1496,7 @@ describe("a set that proves wrong", () => {
       expect(kinds(second)).toEqual(["warn", "send"]);
       expect(only(second, "warn")).toMatchObject({
         code: "set_left",
-        message: expect.stringMatching(/^the handler "follow" leaves its read\/write set, .*: (report|correct) /),
+        message: expect.stringMatching(/^The handler "follow" leaves its read\/write set, .*: (report|correct) /),
       });
       expect(planAfter(experience, { plan })).toBe("record");
     },

@@ -353,7 +353,10 @@ export class Execution {
 
   #notFound(reason: string, { endsAtMs }: Sight, atMs: number): readonly Effect[] {
     const code = this.#records ? "record_mode_failed" : "derivation_failed";
-    return [warn(code, `${this.#input.handler}: ${reason}`), ...this.#askNearStorage("no-set", endsAtMs, atMs)];
+    return [
+      warn(code, `The read/write set of ${this.#input.handler} was not found: ${reason}.`),
+      ...this.#askNearStorage("no-set", endsAtMs, atMs),
+    ];
   }
 
   // ── 2. The LVI request, and beside it the speculation ──────────────────────────────────────────────────────────────
@@ -451,7 +454,7 @@ export class Execution {
   }
 
   #stopped(reason: string): Effect {
-    return warn("speculation_stopped", `${this.#input.handler}: ${reason}`);
+    return warn("speculation_stopped", `The run of ${this.#input.handler} was stopped: ${reason}.`);
   }
 
   /** The primary finds the set itself. Also after a speculation that left its set, under the same execution id. */
@@ -647,7 +650,7 @@ export class Execution {
     return [
       warn(
         "set_left",
-        `the handler "${handler}" leaves its read/write set, and runs in record mode here from now on: ${fault}`,
+        `The handler "${handler}" leaves its read/write set, and runs in record mode here from now on: ${fault}.`,
       ),
     ];
   }
@@ -692,7 +695,7 @@ export class Execution {
   }
 
   #notTaken(): Answer {
-    return this.#unknown("it did not take the location's request; the location's log says why");
+    return this.#unknown("it did not take the location's request. The location's log says why.");
   }
 
   /** A standby says so, which is nothing to warn of as long as another server can be asked. */
@@ -801,7 +804,7 @@ export class Execution {
 
   /** A fault of the primary. Its outcome by execution id is still to be had, unless this was the question. */
   #onImpossible(what: string, question: Question, atMs: number): readonly Effect[] {
-    const warning = warn("impossible_reply", `${this.#input.handler}: ${what}`);
+    const warning = warn("impossible_reply", `The primary's reply to ${this.#input.handler} is wrong: ${what}.`);
     if (question.kind === "near-storage")
       return [warning, this.#fail("internal_error", `The primary's reply is wrong: ${what}.`)];
     return [warning, ...this.#askNearStorage("impossible-reply", question.endsAtMs, atMs)];
@@ -877,7 +880,9 @@ export class Execution {
         return [];
       case "unknown_intent":
       case "not_covered":
-        return [warn("followup_refused", `${this.#input.handler}: ${event.result}`)];
+        return [
+          warn("followup_refused", `The primary refused the followup of ${this.#input.handler}: ${event.result}.`),
+        ];
     }
   }
 

@@ -66,5 +66,9 @@ function jsonOf(name: string, type: ValueType, text: string): unknown {
 
 function wrong(name: string, type: ValueType, text: string, hint: string): RadicalError {
   const shown = JSON.stringify(text.slice(0, 80));
-  return new RadicalError("invalid_argument", `"${name}" must be of type ${formatValueType(type)}, not ${shown}`, hint);
+  return new RadicalError(
+    "invalid_argument",
+    `"${name}" must be of type ${formatValueType(type)}, not ${shown}.`,
+    hint,
+  );
 }

@@ -34,11 +34,11 @@ export async function perform<Bindings>(
 ): Promise<ServiceAnswer> {
   const declared = Object.hasOwn(services, name) ? services[name] : undefined;
   if (declared === undefined || service === undefined)
-    return { kind: "not-called", code: "unknown_service", message: `this Worker has no service ${name}` };
+    return { kind: "not-called", code: "unknown_service", message: `This Worker has no service ${name}.` };
   const limit = new AbortController();
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => {
-    const error = new ServiceTimeout(`${name} took longer than ${timeoutMs} ms`);
+    const error = new ServiceTimeout(`${name} took longer than ${timeoutMs} ms.`);
     limit.abort(error);
     late.reject(error);
   }, timeoutMs);
@@ -48,9 +48,9 @@ export async function perform<Bindings>(
     if (declared.result === null) return { kind: "value", bytes: NOTHING };
     const encoded = encodeValue(declared.result, records, result);
     if (encoded.kind === "problem")
-      return failed("invalid_result", `the result of ${name}: ${encoded.problem.message}`, told);
+      return failed("invalid_result", `The result of ${name}: ${encoded.problem.message}`, told);
     if (encoded.bytes.length > MAX_SERVICE_RESULT_BYTES)
-      return failed("invalid_result", `the result of ${name} has more than ${MAX_SERVICE_RESULT_BYTES} bytes`, told);
+      return failed("invalid_result", `The result of ${name} has more than ${MAX_SERVICE_RESULT_BYTES} bytes.`, told);
     return { kind: "value", bytes: encoded.bytes };
   } catch (error) {
     if (error instanceof Refused) return { kind: "refused", code: error.code, message: error.message };

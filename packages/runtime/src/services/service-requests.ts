@@ -110,7 +110,7 @@ async function answerOf<Bindings>(
   { manifest, services, told }: ServiceParts<Bindings>,
 ): Promise<ServiceAnswer> {
   const { service: name } = call;
-  if (path !== name) return { kind: "not-called", code: "unknown_service", message: `the path names ${path}` };
+  if (path !== name) return { kind: "not-called", code: "unknown_service", message: `The path names ${path}.` };
   const service = Object.hasOwn(services, name) ? services[name] : undefined;
   return perform(call, manifest, service, env, (fault) => told(name, fault));
 }

@@ -1,8 +1,8 @@
 /**
  * One function of a metered program: what is put into its code, and where (see `meter.ts`, which says why).
  *
- * A first pass over its instructions finds the places, the fuel of each straight part and how many values it holds at most;
- * then it is written with what belongs to these places.
+ * A first pass over its instructions finds the places, the fuel of each straight part and how many values it holds at
+ * most. The second pass writes the function with the additions at these places.
  */
 import { BinaryReader, BinaryWriter, EMPTY_BLOCK, ValueKind } from "./binary.ts";
 import { fuelOf, Op, operandsOf, PrefixedOp, resultsOf, skipImmediates } from "./instructions.ts";
@@ -15,7 +15,7 @@ const MEMORY_GROW_FUEL = 10_000;
 /** A byte that the host is given takes 1; bytes that are copied or filled within memory, 8 together. */
 const BULK_SHIFT = 3;
 
-/** What a frame takes on an engine's stack beside its values, in bytes: return address, frame pointer, what the engine keeps. */
+/** Bytes of a frame on an engine's stack beside its values: return address, frame pointer, what the engine keeps. */
 const FRAME_BYTES = 128;
 const VALUE_BYTES = 8;
 /** A frame of a function that calls nothing is the last one: only a large one is counted. */
@@ -32,7 +32,7 @@ export interface FunctionType {
   readonly results: readonly number[];
 }
 
-/** What a body refers to. */
+/** The parts of the program that a body refers to. */
 export interface ProgramContext {
   readonly types: readonly FunctionType[];
   /** Types of all functions, imported ones first. */
@@ -50,7 +50,7 @@ export interface ProgramContext {
   readonly maximumPages: number | null;
 }
 
-/** What is written in place of the code from `at` to `until`. */
+/** Replaces the code from `at` to `until`. */
 interface Edit {
   readonly at: number;
   readonly until: number;
@@ -120,9 +120,9 @@ export function meteredBody(body: Uint8Array, type: FunctionType, context: Progr
 }
 
 /**
- * The fuel that is left, within one function. It is a global; a function with loops keeps it in a local of its own, so that a
- * round costs nothing that can be measured, and writes it back wherever somebody else may look: before it calls, and when it
- * is left.
+ * The fuel that is left, within one function. It is a global. A function with loops keeps it in a local of its own, so
+ * that a round costs nothing that can be measured. It writes the local back wherever others may look: before it calls,
+ * and when it is left.
  */
 class Fuel {
   /** Whether it is kept in the local: known when the whole function was looked at, before anything is written. */
@@ -228,7 +228,7 @@ class BodyScan {
   }
 
   scan(): {
-    /** Of what is in no loop. */
+    /** Fuel of the instructions outside of loops. */
     readonly taken: number;
     /** Most operands at once. */
     readonly highest: number;
@@ -357,7 +357,7 @@ class BodyScan {
     // The host takes none.
     if (imported === undefined) this.#insert(this.#reader.at, (code) => this.#fuel.readAgain(code));
     if (imported?.ends !== true) this.#calls = true;
-    // What does not fit into registers is on the stack a second time.
+    // Values that do not fit into registers are on the stack a second time.
     this.#highest = Math.max(this.#highest, this.#height + parameters.length);
     this.#pop(parameters.length);
     this.#push(results.length);

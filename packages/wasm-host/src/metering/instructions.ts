@@ -69,7 +69,7 @@ export const Op = {
   Prefixed: 0xfc,
 } as const;
 
-/** What follows `Prefixed`. */
+/** The codes that follow `Prefixed`. */
 export const PrefixedOp = { LastSaturating: 7, MemoryCopy: 10, MemoryFill: 11 } as const;
 
 const FIRST_LOAD = 0x28;
@@ -78,7 +78,7 @@ const LAST_STORE = 0x3e;
 const FIRST_NUMERIC = 0x45;
 const LAST_NUMERIC = 0xc4;
 
-/** What an instruction takes of a run's fuel: divisions and square roots last as long as many others. */
+/** The fuel of an instruction: divisions and square roots last as long as many others. */
 export function fuelOf(op: number): number {
   if (op >= Op.I64DivS && op <= Op.I64RemU) return 40;
   if (op >= Op.I32DivS && op <= Op.I32RemU) return 15;

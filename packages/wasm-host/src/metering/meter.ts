@@ -1,16 +1,16 @@
 /**
- * Makes a compiled program one that ends at the same point everywhere, by what it says itself: the same bytes count, check
- * and trap at the edge and at the primary, whatever the engine.
+ * Makes a compiled program end at the same point everywhere. The program itself counts, checks and traps, so its bytes do
+ * the same at the edge and at the primary, in every engine.
  *
- * - **Fuel.** Each function takes fuel when it is entered, each loop when a round begins: as much as the instructions up to
- *   the next such place, so never less than what is executed. Calls of the host, and what grows, copies or fills memory,
- *   take more.
+ * - **Fuel.** Each function takes fuel when it is entered, each loop when a round begins. It is the fuel of the
+ *   instructions up to the next such place, so never less than what is executed. Calls of the host, and what grows,
+ *   copies or fills memory, take more.
  * - **Stack.** Each function that calls others takes the bytes of its frame when it is entered and gives them back when it
- *   is left. What engines really take differs with compiler tier and caller, and is less.
+ *   is left. The bytes that an engine really takes differ with compiler tier and caller, and are fewer.
  * - **Memory.** Growing beyond the maximum fails by the program's own comparison. If the host can't give what the maximum
- *   allows, that is no outcome of the program, and it says so.
+ *   allows, that is not an outcome of the program, and it says so.
  * - **NaN.** Arithmetic leaves "not a number" with bits that differ between machines. They are made the same where they
- *   can be seen: when a float is stored, when its bits are taken, and where its sign is copied.
+ *   can be seen: when a float is stored, its bits are taken, or its sign is copied.
  * - **Imports.** Functions of the host's table and nothing else.
  *
  * Exports are added for the host: `METER_EXPORTS`. The first one also sets every global that can change to its
@@ -193,7 +193,7 @@ function constantExpression(reader: BinaryReader): Uint8Array {
   return reader.bytes.subarray(start, reader.at - 1);
 }
 
-/** What function values call: a function of the host would be called uncounted. */
+/** Function values may call functions of the program only: one of the host would be called uncounted. */
 function checkElements(reader: BinaryReader, imports: number): void {
   vector(reader, () => {
     if (reader.unsigned() !== 0) throw new Error("elements of an unknown kind");

@@ -36,7 +36,7 @@ export function findCard(id: string, name: string): Card {
   return card;
 }
 
-/** The same for a card that is to be changed: aborts with 409 if it is in the archive. */
+/** A card that is to be changed, as `findCard` finds it; aborts with 409 if it is in the archive. */
 export function findOpenCard(id: string, name: string): Card {
   const card = findCard(id, name);
   if (card.column < 0) {

@@ -1,4 +1,4 @@
-/** What was done to a board: every handler that changes one says so. */
+/** The changes of a board: every handler that changes one logs it. */
 import { ascending, now, uuid } from "@radical/sdk";
 import { Change, changes } from "./records";
 

@@ -5,18 +5,18 @@
  */
 import { Counter, Index, Table } from "@radical/sdk";
 
-/** What its author wrote: it never changes. */
+/** The part that its author wrote: it never changes. */
 export class Story {
   id: string = "";
   author: string = "";
   title: string = "";
-  /** What it links to; empty for a text of the author's own. */
+  /** The page that it links to; empty for a text of the author's own. */
   url: string = "";
   text: string = "";
   at: i64 = 0;
 }
 
-/** What others have made of a story. */
+/** The votes and comments of others on a story. */
 export class Tally {
   ups: i32 = 0;
   downs: i32 = 0;

@@ -83,7 +83,7 @@ export class Mine {
 
 export class SearchPage {
   images: Image[] = [];
-  /** What to give as `before` for the next page; 0 at the end. */
+  /** The value of `before` for the next page; 0 at the end. */
   next: i32 = 0;
 }
 

@@ -10,7 +10,7 @@ const SESSION_LASTS: i64 = 30 * 24 * 60 * MINUTE;
 const MOST_FAILURES: i32 = 10;
 const FAILURES_COUNT_FOR: i64 = 15 * MINUTE;
 
-/** What proves a login. Never returned by a handler. */
+/** The proof of a login. Never returned by a handler. */
 export class Account {
   name: string = "";
   passwordHash: string = "";

@@ -1,4 +1,4 @@
-/** Who is meant. */
+/** People by their names. */
 import { abort } from "@radical/sdk";
 import { isName } from "./accounts";
 import { Person, people } from "./records";

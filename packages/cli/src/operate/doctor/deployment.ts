@@ -242,6 +242,6 @@ function problemOf(error: unknown): Problem {
   }
   if (error instanceof CommandError) return { message: error.message, hint: error.hint };
   if (error instanceof StorageError)
-    return { message: `The tables at AWS don't answer: ${error.message}.`, hint: "Run the command again." };
+    return { message: `The tables at AWS don't answer: ${error.message}`, hint: "Run the command again." };
   throw error;
 }

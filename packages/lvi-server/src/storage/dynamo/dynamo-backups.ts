@@ -145,7 +145,7 @@ export class DynamoBackups {
   async check(prefix: string, progress: (items: number) => void): Promise<BackupContent> {
     const tables = tablesOf(prefix);
     if (!Layout.isUsable(await this.#dynamo.get(tables.meta, LAYOUT)))
-      throw new StorageError("none", `The tables ${prefix}-* have no layout of this version: they can't be served`);
+      throw new StorageError("none", `The tables ${prefix}-* have no layout of this version: they can't be served.`);
     const pending = new Map<CommitId, string>();
     let [tasks, workflows] = [0, 0];
     for await (const record of this.#dynamo.scan(tables.executions, null)) {
@@ -163,7 +163,7 @@ export class DynamoBackups {
       if (half !== undefined)
         throw new StorageError(
           "none",
-          `The execution ${half} is there in part: ${unit} is written, and the intent says that it is not. Choose another time`,
+          `The execution ${half} is there in part: ${unit} is written, and the intent says that it is not. Choose another time.`,
         );
       if (!isHiddenTable(tableOf(unit)) && ++items % 1_000 === 0) progress(items);
     }
@@ -178,7 +178,7 @@ export class DynamoBackups {
     const restored = tablesOf(prefix);
     const before = await this.#leadershipIn(restored);
     const layout = await this.#dynamo.get(restored.meta, LAYOUT);
-    if (layout === null) throw new StorageError("none", `The table ${restored.meta} has no layout`);
+    if (layout === null) throw new StorageError("none", `The table ${restored.meta} has no layout.`);
     const ended = await this.#replace(prefix, nowMs);
     // An earlier run of the command has got so far. Tables that are closed again were left by a way back that was broken off.
     if (!isClosed(layout) && before.setBackEpoch !== undefined && before.setBackEpoch > ended.epoch) return before;
@@ -207,7 +207,7 @@ export class DynamoBackups {
       if (isClosed(copy))
         throw new StorageError(
           "none",
-          `The tables ${prefix}-* are a copy of ${from}-*, not of ${this.#prefix}-*. Choose another time, or delete them at AWS`,
+          `The tables ${prefix}-* are a copy of ${from}-*, not of ${this.#prefix}-*. Choose another time, or delete them at AWS.`,
         );
       if (from === this.#prefix && present?.["replaced_by"]?.S === prefix) return true;
       // A copy has the layout of its source until it is closed, and an earlier run of the command has not got so far.
@@ -216,7 +216,7 @@ export class DynamoBackups {
     throw new StorageError(
       "none",
       `The tables ${prefix}-* have been served since they were restored to that second, so they may have later writes. ` +
-        `Choose another time${prefix === this.#prefix ? "" : `, or name them as they are: --from ${prefix}`}`,
+        `Choose another time${prefix === this.#prefix ? "" : `, or name them as they are: --from ${prefix}`}.`,
     );
   }
 
@@ -226,7 +226,7 @@ export class DynamoBackups {
     for (;;) {
       const layout = await this.#dynamo.get(meta, LAYOUT);
       const seen = await this.#leadershipIn(this.#tables);
-      if (layout === null) throw new StorageError("none", `The table ${meta} has no layout: no server has served it`);
+      if (layout === null) throw new StorageError("none", `The table ${meta} has no layout: no server has served it.`);
       if (layout["replaced_by"]?.S === by) return seen;
       const { epoch } = setBackLeadership(seen, seen, nowMs);
       // A server that leads finds out at its next renewal, and changes nothing until then. Perhaps none has ever led.

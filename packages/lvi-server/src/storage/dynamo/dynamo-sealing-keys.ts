@@ -80,7 +80,7 @@ export class DynamoSealingKeys implements SealingKeyStore {
   #keyOf(item: Item, id: string): SealingKey {
     const secret = bytes(item, "secret");
     if (secret.length !== SECRET_BYTES)
-      throw new StorageError("none", `the key ${id} in ${this.place} is not one: restore it, or delete it`);
+      throw new StorageError("none", `The key ${id} in ${this.place} is not one: restore it, or delete it.`);
     return { id, secret, createdAtMs: this.createdAtMs(item), neededAtMs: number(item, "needed_at_ms") };
   }
 }

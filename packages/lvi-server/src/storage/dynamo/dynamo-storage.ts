@@ -125,8 +125,8 @@ export interface DynamoOptions {
 }
 
 const DEFAULT_RETENTION_MS = 24 * 3_600_000;
-const OVERTAKEN = "another server has taken over";
-const REMOVED = "a record was removed while it was read";
+const OVERTAKEN = "Another server has taken over.";
+const REMOVED = "A record was removed while it was read.";
 /** Of records that a starting server adopts: each takes as long as a hundred requests. */
 const BATCHES_AT_ONCE = 2;
 
@@ -220,7 +220,7 @@ export class DynamoStorage implements Storage {
 
   async readSchema(): Promise<SchemaState> {
     const layout = await this.#dynamo.get(this.#tables.meta, LAYOUT);
-    if (layout === null) throw new StorageError("none", `the table ${this.#tables.meta} has lost its layout`);
+    if (layout === null) throw new StorageError("none", `The table ${this.#tables.meta} has lost its layout.`);
     return stateOf(checkedSchemaOf(this.#tables.meta, layout), DYNAMO_SCHEMAS);
   }
 
@@ -529,7 +529,7 @@ export class DynamoStorage implements Storage {
       if (!fitsTransaction(together(weightOf(actions), FENCE)))
         throw new StorageError(
           "none",
-          `A commit has ${records.length} records. DynamoDB takes fewer at once: commit fewer`,
+          `A commit has ${records.length} records. DynamoDB takes fewer at once: commit fewer.`,
         );
       const { name } = restOf(decided);
       await this.#parts.put(records[0]!.id, name, rest, null);
@@ -718,7 +718,7 @@ export class DynamoStorage implements Storage {
     const version: Item = { commit_id: { S: commitId }, hash: { S: contentHash(value) } };
     const item: Item = { ...key, ...nativeAttributes("value", value), ...version };
     if (sizeOfItem(item) > MAX_ITEM_BYTES)
-      throw new StorageError("none", `${FAILURES.too_large.words}: ${unit} has ${value.length} bytes`);
+      throw new StorageError("none", `${FAILURES.too_large.words}: ${unit} has ${value.length} bytes.`);
     return { kind: "put", table: "items", item };
   }
 

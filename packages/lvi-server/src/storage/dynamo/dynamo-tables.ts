@@ -94,7 +94,7 @@ export class DynamoTables {
     for (;;) {
       const left = (await this.inspect()).filter(({ exists }) => exists);
       if (left.length === 0) return;
-      if (performance.now() > endsAtMs) throw new StorageError("unknown", `the table ${left[0]!.name} is still there`);
+      if (performance.now() > endsAtMs) throw new StorageError("unknown", `The table ${left[0]!.name} is still there.`);
       await sleep(POLL_MS);
     }
   }
@@ -167,7 +167,7 @@ export class DynamoTables {
         this.#client.send(new DescribeTableCommand({ TableName }), { abortSignal }),
       );
       if (Table?.TableStatus === "ACTIVE") return;
-      if (performance.now() > endsAtMs) throw new StorageError("unknown", `the table ${TableName} is still updated`);
+      if (performance.now() > endsAtMs) throw new StorageError("unknown", `The table ${TableName} is still updated.`);
       await sleep(POLL_MS);
     }
   }

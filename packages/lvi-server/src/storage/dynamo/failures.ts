@@ -42,32 +42,32 @@ export const FAILURES: Readonly<Record<FailureKind, FailureRow>> = {
   },
   unavailable: { effect: "unknown", retry: true, words: "DynamoDB failed" },
   timed_out: { effect: "unknown", retry: true, words: "DynamoDB did not answer in time" },
-  connection_lost: { effect: "unknown", retry: true, words: "the connection to DynamoDB was lost before the answer" },
+  connection_lost: { effect: "unknown", retry: true, words: "The connection to DynamoDB was lost before the answer" },
   unreachable: { effect: "none", retry: true, words: "DynamoDB can't be reached: check the endpoint and the network" },
-  conflict: { effect: "none", retry: true, words: "another transaction on the same items is under way" },
-  too_large: { effect: "none", retry: false, words: "an item is larger than DynamoDB takes (400 KB)" },
+  conflict: { effect: "none", retry: true, words: "Another transaction on the same items is under way" },
+  too_large: { effect: "none", retry: false, words: "An item is larger than DynamoDB takes (400 KB)" },
   table_missing: {
     effect: "none",
     retry: false,
-    words: "a table is missing: start the server once with the right to create tables",
+    words: "A table is missing: start the server once with the right to create tables",
   },
   denied: {
     effect: "none",
     retry: false,
-    words: "access denied: check the credentials and their policy for the tables",
+    words: "Access is denied: check the credentials and their policy for the tables",
   },
   no_credentials: {
     effect: "none",
     retry: false,
-    words: "there are no AWS credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, a profile or a role",
+    words: "There are no AWS credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, a profile or a role",
   },
   no_region: {
     effect: "none",
     retry: false,
-    words: "there is no AWS region: add ?region=… to the address, or set AWS_REGION",
+    words: "There is no AWS region: add ?region=… to the address, or set AWS_REGION",
   },
   // A provider of credentials fetches new ones for the next attempt.
-  expired_credentials: { effect: "none", retry: true, words: "the AWS credentials have expired" },
+  expired_credentials: { effect: "none", retry: true, words: "The AWS credentials have expired" },
   invalid: { effect: "none", retry: false, words: "DynamoDB refuses the request" },
 };
 

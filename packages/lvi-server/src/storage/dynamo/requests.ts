@@ -79,7 +79,7 @@ export class Requests {
       if (!(await this.#pause(attempt, time)))
         throw new StorageError(
           changes ? "unknown" : "none",
-          `${FAILURES.throttled.words}; ${left.length} keys are left`,
+          `${FAILURES.throttled.words}; ${left.length} keys are left.`,
         );
     }
   }
@@ -113,7 +113,7 @@ export class Requests {
       doubtful ||= changes && effect === "unknown";
       if (retry && (await this.#pause(attempt, time))) continue;
       const cause = failure instanceof Error ? `${failure.name}: ${failure.message}` : String(failure);
-      throw new StorageError(doubtful ? "unknown" : "none", `${words} (${cause})`, failure);
+      throw new StorageError(doubtful ? "unknown" : "none", `${words} (${cause}).`, failure);
     }
   }
 

@@ -15,6 +15,6 @@ export function storedUnit(item: Item): StoredUnit {
     // Told below.
   }
   if (value === null || contentHash(value) !== item["hash"]?.S)
-    throw new StorageError("none", `the stored value of ${unit} is corrupt`);
+    throw new StorageError("none", `The stored value of ${unit} is corrupt.`);
   return { unit, commitId: text(item, "commit_id") as CommitId, value };
 }

@@ -211,8 +211,8 @@ export function checkedSchemaOf(table: string, kept: Item): StorageSchema {
     throw new StorageError(
       "none",
       by === undefined
-        ? `The table ${table} is restored, and was not taken over. Run radical restore to the end`
-        : `The table ${table} was replaced by ${by}-meta, since an earlier state was restored. Start the server with --storage dynamodb:${by}`,
+        ? `The table ${table} is restored, and was not taken over. Run radical restore to the end.`
+        : `The table ${table} was replaced by ${by}-meta, since an earlier state was restored. Start the server with --storage dynamodb:${by}.`,
     );
   }
   checkSchema(`The table ${table}`, schema, DYNAMO_SCHEMAS);
@@ -273,17 +273,17 @@ function definitionsOf({ items, executions, parts, overflow, keys, meta }: Table
 export async function ensureTables(client: DynamoDBClient, requests: Requests, tables: Tables): Promise<void> {
   const definitions = definitionsOf(tables);
   const missing = await allSettled(definitions, async (definition) => {
-    const existing = await naming("can't use the table", definition.name, describe(client, requests, definition.name));
+    const existing = await naming("Can't use the table", definition.name, describe(client, requests, definition.name));
     if (existing !== null) checkKeys(definition, existing.keys);
     return existing === null;
   });
   await allSettled(definitions, async (definition, index) => {
     const { name, expires } = definition;
     if (missing[index] === true) {
-      await naming("can't make the table", name, create(client, requests, definition));
+      await naming("Can't make the table", name, create(client, requests, definition));
       checkKeys(definition, await keysOnceReady(client, requests, name));
     }
-    if (expires) await naming("can't set the expiry of the table", name, ensureExpiry(client, requests, name));
+    if (expires) await naming("Can't set the expiry of the table", name, ensureExpiry(client, requests, name));
   });
 }
 
@@ -310,7 +310,7 @@ async function keysOnceReady(client: DynamoDBClient, requests: Requests, name: s
     const existing = await describe(client, requests, name);
     if (existing?.status === "ACTIVE") return existing.keys;
     if (performance.now() > endsAtMs)
-      throw new StorageError("none", `the table ${name} is not ready after ${CREATION_MS} ms`);
+      throw new StorageError("none", `The table ${name} is not ready after ${CREATION_MS} ms.`);
     await sleep(existing === null ? 20 : 250);
   }
 }
@@ -320,7 +320,7 @@ function checkKeys({ name, key, indexed }: TableDefinition, keys: string): void 
   if (keys === expected) return;
   throw new StorageError(
     "none",
-    `the table ${name} is not one of this server: its keys are ${keys}, not ${expected}; choose another prefix`,
+    `The table ${name} is not one of this server: its keys are ${keys}, not ${expected}. Choose another prefix.`,
   );
 }
 

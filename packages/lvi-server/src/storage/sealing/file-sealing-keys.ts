@@ -38,7 +38,7 @@ export class FileSealingKeys implements SealingKeyStore {
       this.#notice =
         (mode & FOR_OTHERS) === 0
           ? null
-          : `the folder of sealing keys ${this.place} has the mode 0${mode.toString(8)}, so others may list or change it. Give it the mode 0700`;
+          : `The folder of sealing keys ${this.place} has the mode 0${mode.toString(8)}, so others may list or change it. Give it the mode 0700.`;
       await this.#removeLeftovers(names);
       const ids = names.filter((name) => name.endsWith(ENDING)).map((name) => name.slice(0, -ENDING.length));
       const keys = await Promise.all(ids.map((id) => this.#read(id)));
@@ -146,7 +146,7 @@ export class FileSealingKeys implements SealingKeyStore {
       return await act();
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      throw new StorageError("none", `the folder of sealing keys ${this.place} can't ${what}: ${reason}`, error);
+      throw new StorageError("none", `The folder of sealing keys ${this.place} can't ${what}: ${reason}`, error);
     }
   }
 }

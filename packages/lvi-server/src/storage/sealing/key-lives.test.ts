@@ -426,7 +426,7 @@ describe("without its key", () => {
         outcome: null,
         endedAtMs: 1,
       });
-      await expect(storage.lookUp(epoch, workflowOf(1).id)).rejects.toThrow("can't be opened: its key");
+      await expect(storage.lookUp(epoch, workflowOf(1).id)).rejects.toThrow("can't be opened: Its key");
       expect((await storage.openWorkflows(null, 10)).workflows).toEqual([]);
     }));
 

@@ -87,11 +87,11 @@ test("a seal is of one record, and the same again for the same content", () =>
     expect(seals.seal("task a", bytesOf("hello"))).toEqual(seal);
     expect(seals.seal("task b", bytesOf("hello"))).not.toEqual(seal);
     expect(await seals.open("task a", seal)).toEqual(bytesOf("hello"));
-    await expect(seals.open("task b", seal)).rejects.toThrow("it was changed");
+    await expect(seals.open("task b", seal)).rejects.toThrow("It was changed");
     for (const at of [seal.length - 1, seal.length - 17, 45]) {
       const changed = seal.slice();
       changed[at]! ^= 1;
-      await expect(seals.open("task a", changed)).rejects.toThrow("it was changed");
+      await expect(seals.open("task a", changed)).rejects.toThrow("It was changed");
     }
   }));
 

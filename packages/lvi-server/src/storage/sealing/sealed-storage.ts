@@ -56,7 +56,7 @@ const PAGE = 20;
 const MOST_NAMED = 5;
 const NO_KEYS: ReadonlySet<string> = new Set();
 const ABSENT =
-  "If they were there before, put them back: what is sealed under them can't be read. A storage of an earlier version has none";
+  "If they were there before, put them back: the records that are sealed under them can't be read. A storage of an earlier version has none.";
 
 interface OpenedIntents {
   readonly opened: readonly Intent[];
@@ -94,7 +94,7 @@ export class SealedStorage implements Storage {
   async begin(): Promise<void> {
     const { keys, log } = this.#options;
     if (this.#hadServer && (await keys.list()).length === 0)
-      log.warn("sealing_keys_absent", { reason: `there are no sealing keys in ${keys.place}. ${ABSENT}` });
+      log.warn("sealing_keys_absent", { reason: `There are no sealing keys in ${keys.place}. ${ABSENT}` });
     await this.#seals.turn();
     if (keys.notice !== undefined && keys.notice !== null) log.warn("sealing_keys_notice", { reason: keys.notice });
     this.#timer = setInterval(() => void this.#tendInTime(), TENDING_MS);
@@ -233,7 +233,7 @@ export class SealedStorage implements Storage {
       throw new StorageError(
         "none",
         `${broken.size} promised calls can't be opened (${named}): ${this.#seals.place} lacks the keys ${keys}, or they are others. ` +
-          "Put the keys back. If they are lost, start the server once with --give-up-unreadable: the writes of these calls are lost then, and nothing else is",
+          "Put the keys back. If they are lost, start the server once with --give-up-unreadable: the writes of these calls are lost then, and nothing else is.",
       );
     for (const [id, { message }] of broken) {
       // oxlint-disable-next-line no-await-in-loop -- once in the life of a deployment
@@ -244,7 +244,7 @@ export class SealedStorage implements Storage {
       if (kind !== "applied")
         throw new StorageError(
           "none",
-          `the promised call ${id} can't be given up: ${kind === "fenced" ? "another server has taken over" : "its record has changed meanwhile"}`,
+          `The promised call ${id} can't be given up: ${kind === "fenced" ? "another server has taken over" : "its record has changed meanwhile"}.`,
         );
       this.#pending.delete(id);
       log.error("promise_given_up", { execution: id, reason: message });
@@ -304,7 +304,7 @@ export class SealedStorage implements Storage {
   }
 
   #openFound(record: IntentRecord): Promise<IntentRecord> {
-    return this.#naming(`a record that is ${record.state}`, () => this.#records.openRecord(record));
+    return this.#naming(`A record that is ${record.state}`, () => this.#records.openRecord(record));
   }
 
   // ── Tasks ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -357,7 +357,7 @@ export class SealedStorage implements Storage {
 
   async partsOf(workflow: ExecutionId): Promise<readonly WorkflowPart[]> {
     const parts = await this.#inner.partsOf(workflow);
-    return this.#naming(`the journal of the workflow ${workflow}`, () =>
+    return this.#naming(`The journal of the workflow ${workflow}`, () =>
       Promise.all(parts.map((part) => this.#records.openPart(part))),
     );
   }
@@ -376,7 +376,7 @@ export class SealedStorage implements Storage {
   #missedKey(key: string, what: string): void {
     if (this.#missed.has(key)) return;
     this.#missed.add(key);
-    const reason = `${what} can't be opened: ${this.#seals.place} lacks the key ${key}, or it is another one. Put it back, and start the server again`;
+    const reason = `${what} can't be opened: ${this.#seals.place} lacks the key ${key}, or it is another one. Put it back, and start the server again.`;
     this.#options.log.error("sealing_key_missing", { key, reason });
   }
 

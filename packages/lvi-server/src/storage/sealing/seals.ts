@@ -137,7 +137,7 @@ export class Seals {
       await this.#change(() => this.#look());
       found = find();
     }
-    if (found === undefined) throw new SealBroken(keyId, `its key ${keyId} is not in ${this.#store.place}`);
+    if (found === undefined) throw new SealBroken(keyId, `Its key ${keyId} is not in ${this.#store.place}.`);
     const from = MARK.length + 1 + keyId.length;
     const opening = createDecipheriv(CIPHER, found.cipher, seal.subarray(from, from + NONCE_BYTES));
     opening.setAAD(Buffer.from(label));
@@ -148,7 +148,7 @@ export class Seals {
       this.#opened.add(keyId);
       return opened;
     } catch {
-      throw new SealBroken(keyId, `it was changed, or its key ${keyId} is another one`);
+      throw new SealBroken(keyId, `It was changed, or its key ${keyId} is another one.`);
     }
   }
 

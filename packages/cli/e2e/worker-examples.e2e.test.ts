@@ -45,12 +45,14 @@ describe("the album", () => {
     expect((await app.call("setPicture", { picture })).status).toBe(401);
     await app.result("setPicture", { picture }, { headers: asAnn });
     expect(await app.result("pictureOf", { name: "ann" }, { location: "far" })).toEqual(picture);
+    expect(await app.result("like", { post: "7" }, { headers: { cookie: "token=t2" } })).toBe(1);
+    expect((await app.call("like", { post: "7/8" }, { headers: asAnn })).error?.code).toBe("bad_post");
     expect(await (await fetch(new URL(`/blobs/${picture.hash}`, app.url))).text()).toBe("bytes");
   });
 
   test("lets pages of one other site call", async () => {
     const ask = (origin: string): Promise<number> =>
-      app.call("like", { post: "7", person: "ann" }, { headers: { origin } }).then(({ status }) => status);
+      app.call("like", { post: "7" }, { headers: { ...asAnn, origin } }).then(({ status }) => status);
     expect([await ask("https://app.example.com"), await ask("https://evil.example")]).toEqual([200, 403]);
   });
 
@@ -63,11 +65,11 @@ describe("the newsletter", () => {
   let app: TestApp;
 
   beforeAll(async () => {
-    app = await start("newsletter");
+    app = await start("newsletter", { LIST_SECRET: "s1" });
   });
 
-  const post = (path: string, body: BodyInit): Promise<Response> =>
-    fetch(new URL(path, app.url), { method: "POST", body });
+  const post = (path: string, body: BodyInit, headers: Readonly<Record<string, string>> = {}): Promise<Response> =>
+    fetch(new URL(path, app.url), { method: "POST", body, headers });
 
   test("answers its form by a call in process, and a wrong address as the handler does", async () => {
     const asked = await post("/form", new URLSearchParams({ address: "ann@example.com" }));
@@ -77,7 +79,9 @@ describe("the newsletter", () => {
   });
 
   test("takes addresses from its queue, and no client hands them in", async () => {
-    expect((await post("/list", "bob@example.com\ncyd@example.com")).status).toBe(202);
+    const list = "bob@example.com\ncyd@example.com\n";
+    expect((await post("/list", list)).status).toBe(403);
+    expect((await post("/list", list, { authorization: "Bearer s1" })).status).toBe(202);
     await expect.poll(() => app.result("countReaders"), SOON).toBe(2);
     expect((await app.call("importReader", { address: "dan@example.com" })).error?.code).toBe("not_for_clients");
   });

@@ -3,6 +3,8 @@ import { CallError, type Context, createRadical } from "radical:worker";
 
 interface Bindings {
   readonly ADDRESSES: { send(address: string): Promise<unknown> };
+  /** Of those who may hand a list in. */
+  readonly LIST_SECRET: string;
 }
 
 interface Batch {
@@ -26,7 +28,10 @@ async function answerForm(request: Request, env: Bindings): Promise<Response> {
 
 /** One address a line. */
 async function importList(request: Request, env: Bindings): Promise<Response> {
-  for (const address of (await request.text()).split("\n")) await env.ADDRESSES.send(address);
+  if (request.headers.get("authorization") !== `Bearer ${env.LIST_SECRET}`)
+    return new CallError(403, "forbidden", "Only those who keep the newsletter hand a list in.").toResponse();
+  const lines = (await request.text()).split("\n").map((line) => line.trim());
+  for (const address of lines.filter((line) => line.includes("@"))) await env.ADDRESSES.send(address);
   return new Response(null, { status: 202 });
 }
 

@@ -118,7 +118,7 @@ async function run(options: RecordOptions): Promise<void> {
     if (recording.differing.length > 0) process.exitCode = EXIT_FAILED;
     if (options.json) {
       const readableUntilMs = sealing?.head.untilMs ?? null;
-      if (output !== "-") print(JSON.stringify({ ...recording, output, sealed: sealing !== null, readableUntilMs }));
+      if (output !== "-") print(JSON.stringify({ ...recording, output, isSealed: sealing !== null, readableUntilMs }));
     } else tell(recording, output, terminal);
   } finally {
     stopListening();

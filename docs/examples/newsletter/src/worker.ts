@@ -3,7 +3,7 @@ import { CallError, type Context, createRadical } from "radical:worker";
 
 interface Bindings {
   readonly ADDRESSES: { send(address: string): Promise<unknown> };
-  /** Of those who may hand a list in. */
+  /** A request that hands a list in has it. */
   readonly LIST_SECRET: string;
 }
 

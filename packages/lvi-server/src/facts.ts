@@ -149,7 +149,8 @@ export class Facts {
       case "passed":
         return nowMs >= fact.atMs;
       case "owed":
-        return this.#owed.get(fact.task)?.attempt === fact.attempt;
+        // Another server that leads by now may have stored a later one. This one is told of that when it ends the attempt.
+        return (this.#owed.get(fact.task)?.attempt ?? -1) >= fact.attempt;
       case "marked":
         return this.#owed.get(fact.task)?.sentAtMs === fact.sentAtMs;
       case "journaled":
@@ -181,7 +182,7 @@ function wordsOf(fact: Fact): string {
     case "passed":
       return `the time ${fact.atMs} has passed`;
     case "owed":
-      return `storage owes attempt ${fact.attempt + 1} of task ${fact.task}`;
+      return `storage owes attempt ${fact.attempt + 1}, or a later one, of task ${fact.task}`;
     case "journaled":
       return `storage has change ${fact.changes} of workflow ${fact.workflow}`;
     case "marked":

@@ -50,7 +50,7 @@ export type Fact =
   | { readonly kind: "heard"; readonly session: SessionId; readonly n: number }
   /** The monotonic clock shows this time, or a later one. */
   | { readonly kind: "passed"; readonly atMs: number }
-  /** Storage owes this attempt of a task. */
+  /** Storage owes this attempt of a task, or a later one. */
   | { readonly kind: "owed"; readonly task: ExecutionId; readonly attempt: number }
   /** Storage has the record of a workflow after so many changes, and all parts of it up to then. */
   | { readonly kind: "journaled"; readonly workflow: ExecutionId; readonly changes: number }

@@ -1523,7 +1523,7 @@ export class LviCore {
       case "crowded-out":
       case "killed": {
         // It may have ended at the location, and its success be known: it is never given up.
-        const detail = result.kind === "killed" ? result.reason : CROWDED_OUT;
+        const detail = result.kind === "killed" ? result.reason : CROWDED_OUT_WORDS;
         // variant: re-execution-killed
         this.#note("re_execution_killed", execution, { detail });
         phase.kills++;
@@ -3496,6 +3496,8 @@ const APPLIED = "the version table holds what was applied in this step";
 const GIVEN_SET_LEFT = "The handler leaves the read/write set that its @readwrite gives: correct the set";
 const DERIVED_SET_LEFT = "The handler leaves its read/write set, which is a fault of the analyzer: report it";
 const CROWDED_OUT = "The handler ran for long while others waited for a worker.";
+/** As a reason within a sentence. */
+const CROWDED_OUT_WORDS = "it ran for long while others waited for a worker";
 const WAITED = "The execution waited too long for units that others hold. Try again later.";
 
 function queueIsFull(waiters: number, unit: UnitId): string {

@@ -2287,11 +2287,13 @@ export class LviCore {
   /** Whether a commit is under way that inserts tasks, or settles some. */
   get #changesTasks(): boolean {
     if (this.#ordered.size > 0 || this.#services.isChanging || this.#workflows.changesTasks) return true;
-    return [...this.#executions.values()].some(
-      ({ phase, task }) =>
-        phase.kind === "completing" &&
-        (task !== null || [...(phase.completion.tasks ?? []), ...(phase.completion.cancelled ?? [])].length > 0),
-    );
+    // Many steps ask, while thousands of executions may be under way.
+    for (const { phase, task } of this.#executions.values()) {
+      if (phase.kind !== "completing") continue;
+      const { tasks = [], cancelled = [] } = phase.completion;
+      if (task !== null || tasks.length > 0 || cancelled.length > 0) return true;
+    }
+    return false;
   }
 
   /** The record of a task after this outcome of an attempt. */

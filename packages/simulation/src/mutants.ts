@@ -1658,7 +1658,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a workflow that begins does not look for the signals that have come before",
-    within: 25,
+    within: 60,
     isOfWorkflows: true,
     edits: [remove("signal-before-start")],
   },

@@ -131,7 +131,7 @@ test("a place that can't be used is told, and stops nothing", async () => {
   rmSync(file);
   // A folder in the place of a key.
   mkdirSync(file);
-  await expect(server.make("admin")).rejects.toThrow("the folder of sealing keys");
+  await expect(server.make("admin")).rejects.toThrow("The folder of sealing keys");
   rmSync(file, { recursive: true });
   expect(await server.make("admin")).toMatchObject({ madeAtMs: START_MS });
   await server.close();

@@ -81,3 +81,11 @@ test("none leads: told is what one that answers says", async () => {
     await expect(pendingIntents({ urls, key: KEY })).rejects.toMatchObject({ code: "primary_not_serving" });
   await expect(pendingIntents({ urls: [NOWHERE], key: KEY })).rejects.toMatchObject({ code: "primary_not_reached" });
 });
+
+test("the remedy that the server names is told", async () => {
+  const error = { code: "primary_busy", message: "There are 1000 keys.", hint: "Wait until one is destroyed" };
+  const [busy, silent] = [await server({ status: 503, body: { error } }), await server({ status: 503, body: {} })];
+  const asking = (url: string): Promise<number> => pendingIntents({ urls: [url], key: KEY });
+  await expect(asking(busy.url)).rejects.toMatchObject({ hint: "Wait until one is destroyed." });
+  await expect(asking(silent.url)).rejects.toMatchObject({ hint: "See the log of the LVI server." });
+});

@@ -81,7 +81,8 @@ export async function askPrimary(
   // A relay says no more than the status.
   const isBare404 = code === "" && response.status === 404;
   const answered = code === "" ? null : code;
-  throw new PrimaryError("primary_failed", words, "See the log of the LVI server.", answered, isBare404);
+  const remedy = hint === "" ? "See the log of the LVI server." : asSentence(terminalText(hint));
+  throw new PrimaryError("primary_failed", words, remedy, answered, isBare404);
 }
 
 /** The lines of an answer that goes on, without those that only say that it does. It ends when the connection does. */

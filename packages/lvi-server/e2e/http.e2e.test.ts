@@ -1017,7 +1017,7 @@ describe("bad input", () => {
     expect(await read(most + 1)).toMatchObject({
       kind: "refused",
       code: "too_many_units",
-      message: `the handler reads more than ${MAX_READ_BYTES} bytes of values`,
+      message: `The handler reads more than ${MAX_READ_BYTES} bytes of values.`,
     });
     expect(await client.lvi(client.requestOf("increment", "after", null))).toMatchObject({ kind: "executed" });
   });

@@ -29,6 +29,7 @@ import { checkModule } from "./execution/module-check.ts";
 import { WorkerPool } from "./execution/worker-pool.ts";
 import { executorWithFailpoints, storageWithFailpoints } from "./failpoint-ports.ts";
 import { failpoint } from "./failpoints.ts";
+import { beginning } from "./http/asked-once.ts";
 import { createHttpServer, type ServerState, type Serving, stateNameOf } from "./http/http-server.ts";
 import type { KeyRing } from "./http/keys.ts";
 import { acquireLeadership, holding, PROCESS_CLOCK } from "./leadership.ts";
@@ -415,7 +416,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const serving: Serving = {
       engine,
       epoch,
-      sinceMs: now(),
+      sinceMs: beginning(now),
       isAside: (hash) => aside.has(hash),
       moduleRetentionMs: options.core?.moduleRetentionMs ?? DEFAULT_CORE_OPTIONS.moduleRetentionMs,
       hasModule: (hash) => engine.hasModule(hash),

@@ -123,6 +123,7 @@ test("how the primary at AWS is made", () => {
   };
   for (const name of ["Name", "aws:shop", "radical:deployment", "", "a<b", "x".repeat(129)])
     expect(refused({ [name]: "shop" })).toThrow("deploy.primary.tags must be an object whose names have letters");
+  expect(refused({ owner: "ann", Owner: "bob" })).toThrow("differ not only in their case");
   const many = Object.fromEntries(Array.from({ length: 21 }, (_, index) => [`tag ${index}`, ""]));
   for (const tags of [
     many,

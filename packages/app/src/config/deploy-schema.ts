@@ -26,7 +26,13 @@ const MOST_TAG_CHARACTERS = 2_000;
 const OWN_TAG = /^(aws:|radical:|Name$)/i;
 const TAGS_WORDS = `at most ${MOST_TAGS} tags, like { costCentre: "shop" }, of ${MOST_TAG_CHARACTERS} characters together`;
 const TAG_NAMES_WORDS =
-  'an object whose names have letters, digits, spaces and _.:/=+@-, 128 at most, and are none of "Name", "aws:…" and "radical:…"';
+  'an object whose names have letters, digits, spaces and _.:/=+@-, 128 at most, differ not only in their case, and are none of "Name", "aws:…" and "radical:…"';
+
+/** IAM takes names that differ only in their case for the same. */
+function areTagNames(names: readonly string[]): boolean {
+  const differing = new Set(names.map((name) => name.toLowerCase()));
+  return differing.size === names.length && names.every((name) => TAG_NAME.test(name) && !OWN_TAG.test(name));
+}
 
 const zonesOf = (region: string): string => `two different zones of ${region}, like `;
 const ZONES_WORDS = `${zonesOf("a region")}["eu-central-1a", "eu-central-1b"]`;
@@ -103,7 +109,7 @@ const awsPrimarySchema = fields({
       text(TAG_VALUE, "the value of a tag: letters, digits, spaces and _.:/=+@-, at most 256"),
       TAGS_WORDS,
     )
-    .refine((tags) => Object.keys(tags).every((name) => TAG_NAME.test(name) && !OWN_TAG.test(name)), TAG_NAMES_WORDS)
+    .refine((tags) => areTagNames(Object.keys(tags)), TAG_NAMES_WORDS)
     .refine(
       (tags) =>
         Object.keys(tags).length <= MOST_TAGS && Object.entries(tags).flat().join("").length <= MOST_TAG_CHARACTERS,

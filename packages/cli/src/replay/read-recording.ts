@@ -47,7 +47,7 @@ function recordIn(line: string, file: string, number: number): Recorded {
     return recordOfLine(line);
   } catch (error) {
     if (!(error instanceof RecordProblem)) throw error;
-    throw wrongUse(`${file}:${number} ${error.message}`, NAME_A_RECORDING);
+    throw wrongUse(`${file}:${number} ${error.message}.`, NAME_A_RECORDING);
   }
 }
 

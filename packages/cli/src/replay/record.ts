@@ -39,7 +39,7 @@ export interface RecordOptions {
   readonly redact: RedactionQuestion;
   /** Ends the recording; what was recorded stays. */
   readonly signal: AbortSignal;
-  /** Called once the server samples. */
+  /** Called once the server samples. If it throws, the recording ends. */
   readonly onStarted?: () => void;
   readonly onRecord: (record: Recorded) => void;
 }
@@ -77,8 +77,8 @@ export async function record(options: RecordOptions): Promise<Recording> {
     { every, handlers, values: true, redact },
     AbortSignal.any([signal, stop.signal]),
   );
-  options.onStarted?.();
   try {
+    options.onStarted?.();
     for await (const text of linesOf(response)) {
       const line = JSON.parse(text) as SampleLine;
       switch (line.kind) {

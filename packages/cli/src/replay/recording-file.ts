@@ -1,12 +1,15 @@
 /** The file that a recording goes to, a whole line at a time: what is there stays there, whatever happens. */
 import { closeSync, openSync, writeFileSync } from "node:fs";
+import { CommandError, messageOf } from "@radical/app/command-error";
 import { terminalText } from "@radical/protocol";
 import { type Recorded, recordToLine } from "./record-line.ts";
 import type { RecordingSeal } from "./sealed-recording.ts";
 
 const OWNER_ONLY = 0o600;
 
+/** Each method throws a CommandError if the file can't be written. */
 export class RecordingFile {
+  readonly #output: string;
   readonly #file: number;
   readonly #isStandardOutput: boolean;
   readonly #seal: RecordingSeal | null;
@@ -14,8 +17,9 @@ export class RecordingFile {
 
   /** `output`: its name; `-` is standard output. `seal`: null for a file that anybody can read who has it. */
   constructor(output: string, seal: RecordingSeal | null) {
+    this.#output = output;
     this.#isStandardOutput = output === "-";
-    this.#file = this.#isStandardOutput ? process.stdout.fd : openSync(output, "w", OWNER_ONLY);
+    this.#file = this.#isStandardOutput ? process.stdout.fd : this.#written(() => openSync(output, "w", OWNER_ONLY));
     this.#seal = seal;
     if (seal !== null) this.#write(seal.head);
   }
@@ -35,11 +39,22 @@ export class RecordingFile {
   }
 
   #write(line: string): void {
+    this.#written(() => writeFileSync(this.#file, `${line}\n`));
+  }
+
+  #written<T>(write: () => T): T {
     try {
-      writeFileSync(this.#file, `${line}\n`);
+      return write();
     } catch (error) {
       this.#hasFailed = true;
-      throw error;
+      // A reader of the output that has seen enough is not an error.
+      if (this.#isStandardOutput && (error as NodeJS.ErrnoException).code === "EPIPE") process.exit();
+      const place = this.#isStandardOutput ? "Standard output" : this.#output;
+      throw new CommandError(
+        "file_not_written",
+        `${place} can't be written: ${messageOf(error)}.`,
+        "Make room, or name another file with --output. The whole lines so far are kept.",
+      );
     }
   }
 }

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { CommandError } from "@radical/app/command-error";
-import { awsError, stackError } from "./aws-errors.ts";
+import { StorageError } from "@radical/lvi-server";
+import { awsError, stackError, tablesError } from "./aws-errors.ts";
 
 function named(name: string, message: string, more: object = {}): Error {
   return Object.assign(new Error(message), { name, ...more });
@@ -69,4 +70,15 @@ test.each([
   expect(told.code).toBe(code);
   expect(told.message).toContain(reason);
   expect(told.message).toMatch(/\n {2}the change was taken back$/);
+});
+
+test("an error of the tables names the table within one sentence, and has the words of AWS once", () => {
+  const refused = named("ValidationException", "No such index");
+  const inTable = new StorageError("none", "Can't make the table shop-meta: DynamoDB refuses the request.", refused);
+  expect(tablesError(inTable).message).toBe(
+    "AWS refused the tables: Can't make the table shop-meta: DynamoDB refuses the request: No such index",
+  );
+  const late = new StorageError("unknown", "The table shop-meta is still there.");
+  expect(tablesError(late).message).toBe("AWS refused the tables: The table shop-meta is still there.");
+  expect(tablesError(refused).message).toBe("AWS refused the tables: No such index");
 });

@@ -1,5 +1,6 @@
 /** What AWS refuses, told as what is wrong and what to do. The words of AWS are kept. */
 import { CommandError, messageOf } from "@radical/app/command-error";
+import { StorageError } from "@radical/lvi-server";
 
 interface Remedy {
   readonly code: string;
@@ -93,6 +94,15 @@ export function awsError(error: unknown, doing: string): CommandError {
   if (error instanceof CommandError) return error;
   const name = error instanceof Error ? error.name : "";
   return remedied(`${name} ${codeOf(error)} ${messageOf(error)}`, messageOf(error) || name, doing, error);
+}
+
+/** An error of the tables. The words of a StorageError name the table; the reason is that of AWS. */
+export function tablesError(error: unknown): CommandError {
+  if (!(error instanceof StorageError)) return awsError(error, "the tables");
+  const { message, cause } = error;
+  return cause instanceof Error
+    ? awsError(cause, `the tables: ${message.replace(/\.$/, "")}`)
+    : awsError(error, "the tables");
 }
 
 /** The same for a reason that CloudFormation gives. `state`: what is so after it. */

@@ -4,7 +4,7 @@
  * not at all.
  */
 import type { ResourceChange, Stack } from "@aws-sdk/client-cloudformation";
-import { type DynamoTables, openTables, parseKeys, StorageError } from "@radical/lvi-server";
+import { type DynamoTables, openTables, parseKeys } from "@radical/lvi-server";
 import { randomBytes } from "node:crypto";
 import { CommandError } from "@radical/app/command-error";
 import {
@@ -17,7 +17,7 @@ import {
 } from "@radical/admin";
 import type { QuotaLook } from "../quotas.ts";
 import { AwsAccount, type StoredParameter } from "./aws-account.ts";
-import { awsError, stackError } from "./aws-errors.ts";
+import { stackError, tablesError } from "./aws-errors.ts";
 import {
   advertisedBy,
   bindingOf,
@@ -364,9 +364,7 @@ export class AwsPrimary implements PrimaryDeployment {
     try {
       return await run(tables);
     } catch (error) {
-      // Its words name the table; the reason is that of AWS.
-      const cause = error instanceof StorageError && error.cause instanceof Error ? error.cause : error;
-      throw awsError(cause, error instanceof StorageError ? error.message : "the tables");
+      throw tablesError(error);
     } finally {
       tables.close();
     }

@@ -1523,7 +1523,7 @@ export class LviCore {
       case "crowded-out":
       case "killed": {
         // It may have ended at the location, and its success be known: it is never given up.
-        const detail = result.kind === "killed" ? result.reason : CROWDED_OUT;
+        const detail = result.kind === "killed" ? result.reason : CROWDED_OUT_WORDS;
         // variant: re-execution-killed
         this.#note("re_execution_killed", execution, { detail });
         phase.kills++;
@@ -2287,11 +2287,13 @@ export class LviCore {
   /** Whether a commit is under way that inserts tasks, or settles some. */
   get #changesTasks(): boolean {
     if (this.#ordered.size > 0 || this.#services.isChanging || this.#workflows.changesTasks) return true;
-    return [...this.#executions.values()].some(
-      ({ phase, task }) =>
-        phase.kind === "completing" &&
-        (task !== null || [...(phase.completion.tasks ?? []), ...(phase.completion.cancelled ?? [])].length > 0),
-    );
+    // Many steps ask, while thousands of executions may be under way.
+    for (const { phase, task } of this.#executions.values()) {
+      if (phase.kind !== "completing") continue;
+      const { tasks = [], cancelled = [] } = phase.completion;
+      if (task !== null || tasks.length > 0 || cancelled.length > 0) return true;
+    }
+    return false;
   }
 
   /** The record of a task after this outcome of an attempt. */
@@ -3496,6 +3498,8 @@ const APPLIED = "the version table holds what was applied in this step";
 const GIVEN_SET_LEFT = "The handler leaves the read/write set that its @readwrite gives: correct the set";
 const DERIVED_SET_LEFT = "The handler leaves its read/write set, which is a fault of the analyzer: report it";
 const CROWDED_OUT = "The handler ran for long while others waited for a worker.";
+/** As a reason within a sentence. */
+const CROWDED_OUT_WORDS = "it ran for long while others waited for a worker";
 const WAITED = "The execution waited too long for units that others hold. Try again later.";
 
 function queueIsFull(waiters: number, unit: UnitId): string {

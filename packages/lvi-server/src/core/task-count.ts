@@ -16,7 +16,6 @@ export interface TaskNumbers {
 const FIRST_PAUSE_MS = 2_000;
 const FIRST_QUIET_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 600_000;
-const LONGEST_QUIET_PAUSE_MS = 60_000;
 const NONE: TaskNumbers = { all: 0, deadInNoLane: 0 };
 
 export class TaskCount {
@@ -70,7 +69,7 @@ export class TaskCount {
     const isRight = !isChanging && this.#changes === 0;
     this.#quietAtMs = isRight ? Infinity : nowMs + this.#quietPauseMs;
     this.#atMs = isRight ? Infinity : nowMs + this.#pauseMs;
-    this.#quietPauseMs = Math.min(this.#quietPauseMs + FIRST_QUIET_PAUSE_MS, LONGEST_QUIET_PAUSE_MS);
+    this.#quietPauseMs = Math.min(this.#quietPauseMs + FIRST_QUIET_PAUSE_MS, LONGEST_PAUSE_MS);
     this.#pauseMs = Math.min(2 * this.#pauseMs, LONGEST_PAUSE_MS);
   }
 

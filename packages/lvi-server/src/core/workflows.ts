@@ -328,7 +328,7 @@ export class Workflows {
     this.#operations.delete(operation);
     if (entry.found !== null) return this.#started(entry, { state: "workflow", workflow: entry.found }, NO_FACTS);
     this.table.remove(entry, false);
-    this.callers.refuseBusy(entry.callers, "storage can't be written");
+    this.callers.refuseBusy(entry.callers, "Storage can't be written. Try again later.");
     this.#tellStarted(entry);
   }
 

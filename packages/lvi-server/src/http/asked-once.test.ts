@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { REPLAY_WINDOW_MS } from "@radical/protocol";
 import { expect, test } from "vitest";
-import { AskedOnce, ListenedOnce } from "./asked-once.ts";
+import { AskedOnce, beginning, checkSignedSince, ListenedOnce } from "./asked-once.ts";
 
 const SINCE_MS = 1_000_000;
 const nonce = (number: number): string => number.toString(16).padStart(32, "0");
@@ -32,6 +32,25 @@ test("nothing is answered that was signed before the memory began", () => {
   // Asked anew it may be answered, so a command goes on.
   expect(() => check(once, 1, -1, 0)).toThrow(expect.objectContaining({ code: "primary_busy" }));
   expect(() => check(once, 1, 0, 0)).not.toThrow();
+});
+
+test("the beginning is that of the clock as it is now, though the clock was ahead or behind when it began", () => {
+  const HOUR = 3_600_000;
+  for (const wrongBy of [2 * HOUR, -2 * HOUR, 0]) {
+    let [wallMs, nowMs] = [1e12 + wrongBy, 50];
+    const began = beginning(
+      () => wallMs,
+      () => nowMs,
+    );
+    expect(began()).toBe(1e12 + wrongBy);
+    nowMs += 1_000.5;
+    wallMs += 1_000;
+    expect(Math.abs(began() - (1e12 + wrongBy))).toBeLessThanOrEqual(1);
+    // The clock is set right.
+    wallMs -= wrongBy;
+    expect(() => checkSignedSince(wallMs, began())).not.toThrow();
+    expect(() => checkSignedSince(1e12 - 2, began())).toThrow(expect.objectContaining({ code: "primary_busy" }));
+  }
 });
 
 test("a request to another deployment, or to none, is refused by a server that knows its own", () => {

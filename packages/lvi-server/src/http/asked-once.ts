@@ -70,6 +70,16 @@ export class LatelyAsked {
   }
 }
 
+/**
+ * Tells when something began that begins now, by the wall clock as it is when it is asked. The clock may be set meanwhile: one that
+ * was ahead at the start would have the server refuse all that is signed by right clocks. `nowMs`: by the monotonic clock.
+ */
+export function beginning(wallMs: () => number, nowMs = (): number => performance.now()): () => number {
+  const beganAtMs = nowMs();
+  // Signatures have whole milliseconds.
+  return () => Math.floor(wallMs() - (nowMs() - beganAtMs));
+}
+
 /** `sinceMs`: when whoever answers began, by the wall clock. Throws a RadicalError for what was signed before. */
 export function checkSignedSince(timeMs: number, sinceMs: number): void {
   if (timeMs >= sinceMs) return;

@@ -70,7 +70,7 @@ import {
 } from "./administration.ts";
 import { readAlarm } from "./alarms.ts";
 import { administrativeClaimOf, checkBody } from "./administrative-requests.ts";
-import { AskedOnce, checkSignedSince, ListenedOnce } from "./asked-once.ts";
+import { AskedOnce, beginning, checkSignedSince, ListenedOnce } from "./asked-once.ts";
 import { type Claim, claimOf, verify } from "./authentication.ts";
 import type { KeyRing } from "./keys.ts";
 import { jsonOf } from "./json-body.ts";
@@ -121,8 +121,8 @@ type Reason =
 export interface Serving {
   readonly engine: Engine;
   readonly epoch: number;
-  /** When it began to serve, by the wall clock. */
-  readonly sinceMs: number;
+  /** When it began to serve, by the wall clock as it is now. */
+  readonly sinceMs: () => number;
   readonly moduleRetentionMs: number;
   /** Null: it keeps no keys of recordings. */
   readonly recordings: RecordingKeys | null;
@@ -177,8 +177,8 @@ interface Answer {
 
 /** What all requests share. */
 interface Surroundings extends HttpOptions {
-  /** When this process began, by the wall clock. */
-  readonly sinceMs: number;
+  /** When this process began, by the wall clock as it is now. */
+  readonly sinceMs: () => number;
   /** Of bodies that are not complete. */
   readonly receiving: { bytes: number };
   readonly askedOnce: AskedOnce;
@@ -197,7 +197,7 @@ export function createHttpServer(options: HttpOptions): Server {
   const { deployment = null, now, heartbeatMs = DEFAULT_HEARTBEAT_MS, unreadBytes } = options;
   const surroundings: Surroundings = {
     ...options,
-    sinceMs: now(),
+    sinceMs: beginning(now),
     receiving: { bytes: 0 },
     askedOnce: new AskedOnce({ deployment }),
     listened: new ListenedOnce(() => options.keys.current),
@@ -382,7 +382,7 @@ function perform(route: Route, options: Surroundings, exchange: Exchange): void 
         const { metrics, lines, listened, now } = options;
         const sent = (bytes: number): void => metrics.updateBytes(bytes);
         const { engine, sinceMs } = serving(options);
-        checkSignedSince(checked.claim.timeMs, sinceMs);
+        checkSignedSince(checked.claim.timeMs, sinceMs());
         const stream = listened.answer(checked.claim, now(), performance.now(), () =>
           listeningAnswer(engine, body, lines, sent),
         );
@@ -777,8 +777,8 @@ function takeOnce(
 ): void {
   checkBody(claim, body);
   const stateNow = state();
-  const beganAtMs = asksProcess || stateNow.kind === "not-serving" ? sinceMs : stateNow.sinceMs;
-  askedOnce.check(claim.head, beganAtMs, performance.now());
+  const began = asksProcess || stateNow.kind === "not-serving" ? sinceMs : stateNow.sinceMs;
+  askedOnce.check(claim.head, began(), performance.now());
 }
 
 /** Receives a question in JSON; `take` as for {@link receive}. */

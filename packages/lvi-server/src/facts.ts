@@ -149,7 +149,7 @@ export class Facts {
       case "passed":
         return nowMs >= fact.atMs;
       case "owed":
-        // Another server that leads by now may have stored a later one. This one is told of that when it ends the attempt.
+        // Another server that leads by now may have stored a later one. Storage refuses what this server commits of the attempt.
         return (this.#owed.get(fact.task)?.attempt ?? -1) >= fact.attempt;
       case "marked":
         return this.#owed.get(fact.task)?.sentAtMs === fact.sentAtMs;

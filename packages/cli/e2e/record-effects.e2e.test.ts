@@ -325,7 +325,7 @@ test("a server that is named redacts all, and the journal still replays", SLOW, 
   const { lviServer } = await stored("running.json");
   const { administration } = await loadDeploymentKeys(join(project.folder, ".radical"));
   const env = { RADICAL_ADMIN_KEYS: privateKeyText(administration) };
-  const records = await recorded("whole.jsonl", ["--primary", lviServer!], SECRETS, env);
+  const records = await recorded("whole.jsonl", ["--plain", "--primary", lviServer!], SECRETS, env);
   const bytes = await readFile(join(project.folder, "whole.jsonl"), "utf8");
   for (const text of Object.values(SECRETS)) expect(bytes).not.toContain(text);
   const last = records.findLast(({ handler }) => handler === "buy");

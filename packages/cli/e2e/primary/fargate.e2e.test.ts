@@ -337,7 +337,7 @@ describe.skipIf(!runs)("a primary on Fargate", () => {
       if (event.kind === "note") notes.push(event.words);
     });
     expect(state.artefact).toBe(other().sha256);
-    expect(notes.at(-1)).toMatch(new RegExp(`${tag} stays \\(KmsError\\)\\. The machines run the new server; `));
+    expect(notes.at(-1)).toMatch(new RegExp(`${tag} stays \\(KmsError\\)\\. The machines run the new server\\. `));
     account.proxy.answer(null);
     expect((await two.plan()).changes).toEqual([]);
     expect((await primary().plan()).changes.map(({ what }) => what)).not.toContain(

@@ -58,7 +58,7 @@ test("images that AWS does not remove are told, after all others were asked for"
     code: "aws_failed",
     message:
       "AWS refused the removal of old images from the repository radical-shop-production: " +
-      "old-1 stays (KmsError, the key is disabled); old-120 stays (ImageReferencedByManifestList)",
+      "old-1 stays (KmsError, the key is disabled); old-120 stays (ImageReferencedByManifestList).",
   });
   expect(asked.map(({ length }) => length)).toEqual([100, 50]);
 });

@@ -83,7 +83,7 @@ export class EcrRepository {
         const { failures = [] } = await this.#client.send(command);
         left.push(...failures.filter(({ failureCode }) => failureCode !== "ImageNotFound"));
       }
-      if (left.length > 0) throw new Error(left.map(wordsOf).join("; "));
+      if (left.length > 0) throw new Error(`${left.map(wordsOf).join("; ")}.`);
     });
   }
 

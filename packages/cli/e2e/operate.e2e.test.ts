@@ -74,7 +74,7 @@ export function show(id: string): Entry | null {
 `;
 
 /** The short tier draws one. */
-const parts = drawn("operation", ["tail and doctor", "record and replay"], 1);
+const parts = drawn("operation", ["tail and doctor", "record and replay", "sealed recordings"], 1);
 
 let project: TemporaryProject;
 let dev: RadicalDev;
@@ -614,7 +614,9 @@ describe.runIf(parts.includes("record and replay"))("radical record and radical 
     expect((await radical(["replay", "named.jsonl"], { cwd: project.folder })).code).toBe(0);
     expect((await radical(["record", "--whole", "--redact", "@caller"], { cwd: project.folder })).code).toBe(2);
   });
+});
 
+describe.runIf(parts.includes("sealed recordings"))("sealed recordings", () => {
   test("of a server that is named the file is sealed, and opened as long as the server has the key", async () => {
     const { lviServer } = JSON.parse(await readFile(join(project.folder, ".radical/running.json"), "utf8")) as {
       lviServer: string;

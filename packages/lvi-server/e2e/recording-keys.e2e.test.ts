@@ -60,7 +60,7 @@ function keepsKeys(argsOf: () => readonly string[]): void {
 
     // Another retention in place of 30 days that pass.
     const third = await startProcess([...args, "--recording-retention-ms", "1000"]);
-    await expect.poll(() => keyOf(third, key!.id), SOON).toBeNull();
+    for (const { id } of [key!, other!]) await expect.poll(() => keyOf(third, id), SOON).toBeNull();
     await third.kill("SIGTERM");
     const fourth = await startProcess(args);
     expect([await keyOf(fourth, key!.id), await keyOf(fourth, other!.id)]).toEqual([null, null]);

@@ -8,7 +8,7 @@ export interface Bindings {
   readonly MAIL_URL: string;
   /** In place of a check of passwords or of an identity provider. */
   readonly LOGIN_CODE: string;
-  readonly JOB_SECRET: string;
+  readonly JOB_SECRET?: string;
 }
 
 const radical = createRadical<Bindings>({ authenticate: sessionOf });
@@ -19,7 +19,7 @@ export default {
     try {
       if (request.method === "POST" && pathname === "/login") return await logIn(request, env, radical(env, context));
       if (request.method === "POST" && pathname === "/jobs") {
-        if (request.headers.get("authorization") !== `Bearer ${env.JOB_SECRET}`)
+        if (!env.JOB_SECRET || request.headers.get("authorization") !== `Bearer ${env.JOB_SECRET}`)
           throw new CallError(403, "forbidden", "This is for the schedule.");
         return Response.json(await runJobs(env, radical(env, context)));
       }

@@ -30,7 +30,7 @@ const ON_DYNAMODB: readonly string[] = failpointsOf("dynamodb").filter(
 
 const hasDynamoDb = hasDynamoDbLocal();
 const STORAGES = drawn("failpoints", hasDynamoDb ? ["sqlite", "dynamodb"] : ["sqlite"], 1);
-const KILLED_ON_SQLITE = STORAGES.includes("sqlite") ? drawn("failpoints", failpointsOf("sqlite"), 2) : [];
+const KILLED_ON_SQLITE = STORAGES.includes("sqlite") ? drawn("failpoints", failpointsOf("sqlite"), 1) : [];
 const KILLED_ON_DYNAMODB = STORAGES.includes("dynamodb") ? drawn("failpoints", ON_DYNAMODB, 1) : [];
 const TAMPERINGS = drawn("failpoints", ["a write is lost", "an execution is forgotten"], 1);
 

@@ -31,6 +31,24 @@ test("what is moot is not kept until its time", () => {
   expect(left).toEqual(live.toSorted((a, b) => (a % 7) - (b % 7) || a - b));
 });
 
+test("what is moot does not keep much memory from being freed, also where entries are few", () => {
+  const MB = 1_048_576;
+  const over = new Set<number>();
+  const deadlines = new Deadlines<number>(
+    (what) => over.has(what),
+    () => MB,
+  );
+  for (let what = 0; what < 500; what++) {
+    deadlines.add(1_000, what);
+    // Ten are live at a time.
+    over.add(what - 10);
+    expect(deadlines.size).toBeLessThanOrEqual(10 + 5);
+  }
+  const due: number[] = [];
+  for (let next = deadlines.takeDue(1_000); next !== undefined; next = deadlines.takeDue(1_000)) due.push(next);
+  expect(due.slice(-10)).toEqual(Array.from({ length: 10 }, (_, index) => 490 + index));
+});
+
 test("property: the earliest one of a tidy heap is not moot", () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.nat(20), fc.boolean())), (entries) => {

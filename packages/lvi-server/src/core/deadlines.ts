@@ -1,6 +1,7 @@
 /**
  * Deadlines: a heap by time, first in first out at the same time. Nothing is cancelled: a due entry looks again. Moot
- * entries are dropped when there may be more of them than of all others. So they do not stay in memory until their time.
+ * entries are dropped when there may be more of them than of all others, and whenever entries of a few megabytes have come. So they
+ * do not stay in memory until their time.
  */
 interface Entry<T> {
   readonly atMs: number;
@@ -10,15 +11,22 @@ interface Entry<T> {
 
 /** Below this size a sweep is not worthwhile. */
 const FEW = 1_000;
+/** A sweep is worthwhile for so much memory, since no budget counts what moot entries keep from being freed. */
+const MANY_BYTES = 4 * 1_048_576;
 
 export class Deadlines<T> {
   #heap: Entry<T>[] = [];
   #order = 0;
   readonly #isMoot: (what: T) => boolean;
+  readonly #bytesOf: (what: T) => number;
   #sweepAt = FEW;
+  /** Bytes of the entries that have come since the last sweep. */
+  #comeBytes = 0;
 
-  constructor(isMoot: (what: T) => boolean = () => false) {
+  /** `bytesOf`: memory that an entry keeps from being freed, if that may be much. */
+  constructor(isMoot: (what: T) => boolean = () => false, bytesOf: (what: T) => number = () => 0) {
     this.#isMoot = isMoot;
+    this.#bytesOf = bytesOf;
   }
 
   get size(): number {
@@ -37,7 +45,8 @@ export class Deadlines<T> {
   }
 
   add(atMs: number, what: T): void {
-    if (this.#heap.length >= this.#sweepAt) this.#sweep();
+    this.#comeBytes += this.#bytesOf(what);
+    if (this.#heap.length >= this.#sweepAt || this.#comeBytes > MANY_BYTES) this.#sweep();
     const heap = this.#heap;
     const entry = { atMs, order: this.#order++, what };
     let at = heap.length;
@@ -77,6 +86,7 @@ export class Deadlines<T> {
     // A sorted array is a heap.
     this.#heap = live.toSorted((a, b) => (before(a, b) ? -1 : 1));
     this.#sweepAt = Math.max(FEW, 2 * live.length);
+    this.#comeBytes = 0;
   }
 }
 

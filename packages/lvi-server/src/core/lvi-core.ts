@@ -369,7 +369,10 @@ export class LviCore {
   readonly #versions: VersionTable;
   readonly #operations = new Map<OperationId, Operation>();
   readonly #runs = new Map<RunId, RunUnderWay>();
-  readonly #deadlines = new Deadlines<Due>((due) => "execution" in due && due.execution?.phase.kind === "ended");
+  readonly #deadlines = new Deadlines<Due>(
+    (due) => "execution" in due && due.execution?.phase.kind === "ended",
+    (due) => ("execution" in due ? (due.execution?.usage.bytes ?? 0) : 0),
+  );
   /** Executions that wait for read leases to end, or to know the tasks that they cancel. */
   readonly #clearing = new Set<Execution>();
   /** Something has happened in this step that one of those may wait for. */

@@ -128,13 +128,13 @@ export class TaskTable<Owner> {
   readonly #ready: ReadyTasks<Entry>;
   #readyNumber = 0;
   /** The same tasks, by the time since which they might begin. */
-  readonly #readySince = new Deadlines<Entry>((entry) => entry.state !== "ready");
+  readonly #readySince = new Deadlines<Entry>((entry) => entry.state !== "ready", bytesIn);
   /** Those whose arguments storage is asked for. */
   readonly #reading = new Map<TaskQuestion, readonly Entry[]>();
   /** Bytes of arguments of tasks, in lanes and beside them. */
   #laneBytes = 0;
   #otherBytes = 0;
-  readonly #delays = new Deadlines<Entry>((entry) => entry.state !== "delayed");
+  readonly #delays = new Deadlines<Entry>((entry) => entry.state !== "delayed", bytesIn);
   /** Executions that may still enqueue in a lane, under a commit id that they have taken. */
   readonly #naming = new Map<string, Map<Owner, CommitId>>();
   readonly #named = new Map<Owner, readonly string[]>();
@@ -750,4 +750,8 @@ function putInto(coming: Task[] | null, task: Task): void {
 function dropFrom(coming: Task[] | null, id: ExecutionId): void {
   const at = coming?.findIndex((task) => task.id === id) ?? -1;
   if (at >= 0) coming?.splice(at, 1);
+}
+
+function bytesIn({ task }: Entry): number {
+  return argumentBytesOf(task);
 }

@@ -9,7 +9,7 @@ import { DEPLOYED } from "../operate/deployed-options.ts";
 import { type ChangedField, changedFields } from "../replay/changed-fields.ts";
 import { outcomeFields, readWords, STUCK_WORDS } from "../replay/difference-fields.ts";
 import type { Difference } from "../replay/differences.ts";
-import { readRecording, wrongUse } from "../replay/read-recording.ts";
+import { NAME_A_RECORDING, readRecording, wrongUse } from "../replay/read-recording.ts";
 import { type DifferingExecution, isSame, type LoggingExecution, logsOther, replay } from "../replay/replay.ts";
 import { createTerminal, type Terminal, print } from "../terminal/terminal.ts";
 import { PROJECT, reported } from "./command.ts";
@@ -20,7 +20,6 @@ const MAX_SHOWN = 20;
 const MAX_FIELDS_SHOWN = 10;
 const MAX_VALUE_SHOWN = 200;
 const NO_END = "the recording has no end: its command was killed, or the file was cut. The records that are there run";
-const NAME_A_RECORDING = "Name a file that radical record has written.";
 /** Characters that are the same, before the first one that differs in a value that is too long to be shown. */
 const SAME_SHOWN = 40;
 

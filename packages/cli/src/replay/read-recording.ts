@@ -8,7 +8,7 @@ import { type Recorded, recordOfLine } from "./record-line.ts";
 import { RecordProblem } from "./recorded-part.ts";
 import { openRecording, type RecordingHead, recordingHeadOf, SealedLineProblem } from "./sealed-recording.ts";
 
-const NAME_A_RECORDING = "Name a file that radical record has written.";
+export const NAME_A_RECORDING = "Name a file that radical record has written.";
 
 export interface ReadRecording {
   readonly records: readonly Recorded[];

@@ -36,6 +36,8 @@ import {
   type UnitId,
   type Version,
 } from "@radical/protocol";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { describe, expect, test } from "vitest";
 import { Audits } from "./audits.ts";
 import { type CallHasher, hashOfResult } from "./call-hash.ts";
@@ -4081,4 +4083,21 @@ describe("spans", () => {
     story.completed();
     expect(story.said.at(-1)).toBe("run derive writing x on x=3");
   });
+});
+
+test("the arguments of executions that have ended do not stay in memory until the deadlines of their requests", async () => {
+  const story = new Story();
+  const args = Array.from({ length: 40 }, (_, n) => {
+    const mebibyte = new Uint8Array(1_048_576);
+    story.request(`A${n}`, null, { args: mebibyte });
+    story.ran(did(""));
+    story.forget();
+    return new WeakRef(mebibyte);
+  });
+  // What this turn of the event loop has made is kept until its end.
+  await new Promise((resolve) => setImmediate(resolve));
+  setFlagsFromString("--expose-gc");
+  (runInNewContext("gc") as () => void)();
+  setFlagsFromString("--no-expose-gc");
+  expect(args.filter((each) => each.deref() !== undefined).length).toBeLessThan(8);
 });

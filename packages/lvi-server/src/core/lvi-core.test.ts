@@ -4094,7 +4094,7 @@ test("the arguments of executions that have ended do not stay in memory until th
     story.forget();
     return new WeakRef(mebibyte);
   });
-  // What this turn of the event loop has made is kept until its end.
+  // References of this turn of the event loop are kept until its end.
   await new Promise((resolve) => setImmediate(resolve));
   setFlagsFromString("--expose-gc");
   (runInNewContext("gc") as () => void)();

@@ -46,11 +46,10 @@ async function dashboard(browser: Browser): Promise<void> {
       await open(page);
       // One after the other: on a small machine hashes of passwords would wait for each other.
       for (const name of people) for (const location of places) await visit(name, location);
-      // The first login finds an empty cache.
-      for (const _ of ["first", "second"])
-        await app.call("login", { name: "ada", password: "correct horse" }, { location: "JP" });
-      await page.locator(ROW, { hasText: "login" }).nth(1).waitFor();
-      await page.locator(ROW, { hasText: "login" }).first().click();
+      // The first login of a name finds an empty cache and runs at the primary, so the page knows how long it takes there.
+      for (const name of [...people.toReversed(), "ada"])
+        await app.call("login", { name, password: "correct horse" }, { location: "JP" });
+      await page.locator(ROW, { hasText: "login" }).filter({ hasText: "confirmed" }).click();
       await page.locator(".detail .big").waitFor();
     };
     await inWindow(browser, "desktop", async (page) => {

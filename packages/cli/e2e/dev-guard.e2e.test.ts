@@ -4,6 +4,7 @@ import { request as send } from "node:http";
 import { connect } from "node:net";
 import { networkInterfaces } from "node:os";
 import { join } from "node:path";
+import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { readRunning, type RunningDev } from "@radical/local";
 import { type RadicalDev, type TemporaryProject, createProject, descendantsOf, radicalDev } from "./radical-process.ts";
@@ -307,3 +308,30 @@ async function portsOf(pid: number): Promise<readonly string[]> {
     return [`http://127.0.0.1:${Number.parseInt(local.split(":")[1] ?? "", 16)}`];
   });
 }
+
+describe("files beside those of the application", () => {
+  const statusOf = async (path: string): Promise<number> => (await ask(dev.url, path)).status;
+
+  test.each([
+    "/../secret.txt",
+    "/%2e%2e/secret.txt",
+    "/..%2fsecret.txt",
+    "/..%5csecret.txt",
+    "/deep/..%2f..%2fsecret.txt",
+  ])("%s finds nothing", async (path) => {
+    expect([await statusOf("/page.txt"), await statusOf("/deep/../page.txt")]).toEqual([200, 200]);
+    expect(await statusOf(path)).toBe(404);
+  });
+});
+
+test("a body that is packed is refused, and the same body unpacked is taken", async () => {
+  const call = (body: Buffer, more: Readonly<Record<string, string>> = {}): Promise<number> =>
+    fetch(new URL("/api/greet", dev.url), {
+      method: "POST",
+      headers: { ...JSON_TYPE, ...more },
+      body: new Uint8Array(body),
+    }).then(({ status }) => status);
+  const body = Buffer.from(GREET.body);
+  expect(await call(body)).toBe(200);
+  expect(await call(gzipSync(body), { "content-encoding": "gzip" })).toBe(400);
+});

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -24,6 +24,8 @@ test("a file in a folder that is not there is told with its name, and is not a f
 test("a sealed file without records has its first line and its end, and is its owner's alone", async () => {
   const output = path.join(folder, "records.jsonl");
   const seal = new RecordingSeal(HEAD, new Uint8Array(32));
+  // An earlier one may be everybody's.
+  await writeFile(output, "earlier", { mode: 0o644 });
   new RecordingFile(output, seal).close();
   const [first, end, ...more] = (await readFile(output, "utf8")).split("\n");
   expect([first, more]).toEqual([seal.head, [""]]);

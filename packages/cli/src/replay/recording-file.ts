@@ -1,5 +1,5 @@
 /** The file that a recording goes to, a whole line at a time: what is there stays there, whatever happens. */
-import { closeSync, openSync, writeFileSync } from "node:fs";
+import { closeSync, fchmodSync, fstatSync, openSync, writeFileSync } from "node:fs";
 import { CommandError, messageOf } from "@radical/app/command-error";
 import { terminalText } from "@radical/protocol";
 import { type Recorded, recordToLine } from "./record-line.ts";
@@ -19,7 +19,7 @@ export class RecordingFile {
   constructor(output: string, seal: RecordingSeal | null) {
     this.#output = output;
     this.#isStandardOutput = output === "-";
-    this.#file = this.#isStandardOutput ? process.stdout.fd : this.#written(() => openSync(output, "w", OWNER_ONLY));
+    this.#file = this.#isStandardOutput ? process.stdout.fd : this.#written(() => opened(output));
     this.#seal = seal;
     if (seal !== null) this.#write(seal.head);
   }
@@ -57,4 +57,11 @@ export class RecordingFile {
       );
     }
   }
+}
+
+/** Its owner's alone, also if it was there. A pipe or a device stays as it is. */
+function opened(output: string): number {
+  const file = openSync(output, "w", OWNER_ONLY);
+  if (fstatSync(file).isFile()) fchmodSync(file, OWNER_ONLY);
+  return file;
 }
